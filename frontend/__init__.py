@@ -1,0 +1,1 @@
+"""Kernel text to `tl`: grammar, parser, semantic analysis. The text is parsed, never executed."""

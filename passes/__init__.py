@@ -1,0 +1,1 @@
+"""Passes from `tl` to `ahbm` to `pe`, found by name."""
