@@ -18,6 +18,7 @@ import msgspec
 import yaml
 
 from ...dialects.errors import AhbmcError, Fault, Place, fail
+from .quantities import quantity
 
 Scalar: TypeAlias = bool | int | float | str | None
 T = TypeVar("T")
@@ -40,6 +41,7 @@ _NAMES = {
     "NoneType": "nothing",
     "array": "a list",
 }
+_LONGEST = 40  # characters of a number; more is text, and so a fault where a number is wanted
 _WITH_UNIT = re.compile(r"\s*[-+]?[0-9][0-9_.]*\s*(?P<unit>[A-Za-z%µ/]+)\s*")
 
 
@@ -110,7 +112,9 @@ def parse(text: str, file: str, line: int = 1, column: int = 1) -> Node:
         return Place(file, mark.line + line, mark.column + 1 + shift, last)
 
     try:
-        root: Any = yaml.compose(text, Loader=yaml.SafeLoader)  # pyright: ignore[reportUnknownMemberType] (yaml's stub)
+        root: Any = typing.cast(Any, yaml).compose(text, Loader=yaml.SafeLoader)
+    except RecursionError:
+        raise fail("this is nested too deeply", Place(file, line, column)) from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         found = " ".join(filter(None, (error.context, error.problem))) or "not YAML"
@@ -152,9 +156,9 @@ def _scalar(node: Any) -> Scalar:
         return text
     if text in _SPECIAL:
         return _SPECIAL[text]
-    if _INT.fullmatch(text):
+    if _INT.fullmatch(text) and len(text) <= _LONGEST:
         return int(text, 0) if text[:2] in ("0x", "0o") else int(text)
-    if _FLOAT.fullmatch(text):
+    if _FLOAT.fullmatch(text) and len(text) <= _LONGEST:
         return float(text)
     return text
 
@@ -258,7 +262,7 @@ def closest(word: str, known: typing.Iterable[str]) -> str | None:
 
 def _decode_leaf(node: Node, kind: Any, what: str, faults: list[Fault]) -> Any:
     try:
-        return msgspec.convert(node.plain(), kind, strict=True)
+        return msgspec.convert(node.plain(), kind, strict=True, dec_hook=quantity)
     except msgspec.ValidationError as error:
         reason = str(error).split(" - at `")[0]
     unit = _WITH_UNIT.fullmatch(node.value) if isinstance(node.value, str) else None
