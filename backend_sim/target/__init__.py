@@ -1,1 +1,1 @@
-"""The machine as data and formulas: description, topology, routes, costs. All that a compiler may know of the simulator."""
+"""The machine as the compiler may know it: description, graph, routes, closed-form times and command costs."""
