@@ -1,1 +1,126 @@
-"""Passes from `tl` to `ahbm` to `pe`, found by name."""
+"""Passes from `tl` to `ahbm` to `pe`, found by name, and the one function that runs a list of them.
+
+Importing this imports no pass: the registry is a table of names, and a pass is loaded when somebody asks for it. File,
+class and test carry the pass's name: `form-composites` is `FormCompositesPass` in `form_composites.py`, tested by
+`tests/filecheck/passes/form-composites.mlir`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, cast
+
+from ..dialects.errors import AhbmcError, Category, Place
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+    from xdsl.passes import ModulePass
+
+    from .pipeline_text import Value
+
+PASS_NAMES = (
+    "normalise-loops",
+    "canonicalize",
+    "cse",
+    "licm",
+    "dot-accumulate",
+    "raise-regions",
+    "drop-dead-iter-args",
+    "raise-k-loops",
+    "shrink-regions",
+    "match-recipes",
+    "form-composites",
+    "fuse-epilogues",
+    "lower-to-commands",
+    "allocate-scratch",
+    "expand-recipes",
+    "tile-composites",
+    "insert-dma-stages",
+    "check-limits",
+)
+"""Every pass, in the order in which a pipeline would run them."""
+
+PIPELINE_TEXT = "<pipeline>"
+"""The file name under which places in a pipeline text that is in no file are reported."""
+
+
+def all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
+    """Name -> factory of every pass; calling the factory imports the pass."""
+    return {name: _factory(name) for name in PASS_NAMES}
+
+
+def _factory(name: str) -> Callable[[], type[ModulePass]]:
+    def load() -> type[ModulePass]:
+        module = importlib.import_module("." + name.replace("-", "_"), __package__)
+        return cast("type[ModulePass]", getattr(module, class_name(name)))
+
+    return load
+
+
+def class_name(name: str) -> str:
+    """The class that a pass name stands for: `raise-k-loops` -> `RaiseKLoopsPass`."""
+    return "".join(word.capitalize() for word in name.split("-")) + "Pass"
+
+
+def build_pipeline(
+    pipeline: str, options: Mapping[str, Mapping[str, Value]] | None = None, origin: Place | None = None
+) -> tuple[ModulePass, ...]:
+    """The passes that a pipeline text names.
+
+    The text is a comma-separated list of passes, `pass{option=value option=value}`, and of names of pipelines, which
+    stand for their passes. `options` (pass -> option -> value) goes over what the text says and may name a pass that
+    this pipeline does not hold. `origin` is where the text starts in a file of the user's. Raises AhbmcError for an
+    unknown pass or option and for a value of the wrong kind.
+    """
+    from .pipeline_text import instantiate, parse
+
+    return instantiate(parse(pipeline, origin or Place(PIPELINE_TEXT, 1, 1)), options or {})
+
+
+def run_pipeline(
+    module: ModuleOp,
+    pipeline: str | Sequence[ModulePass],
+    options: Mapping[str, Mapping[str, Value]] | None = None,
+    *,
+    on_pass: Callable[[ModulePass, ModuleOp], None] | None = None,
+    verify: bool = True,
+    origin: Place | None = None,
+) -> None:
+    """Run a pipeline (text, a pipeline's name, or passes) over `module` in place.
+
+    The module is verified before the first and after the last pass; with `verify` also after each one between.
+    `on_pass` is called with each pass that has run. Raises AhbmcError: the user's fault that a pass found, or an
+    internal one, naming the pass whose result is no valid IR.
+    """
+    from ..dialects.text import new_context
+    from ..dialects.verify import verify as verify_module
+
+    passes = build_pipeline(pipeline, options, origin) if isinstance(pipeline, str) else tuple(pipeline)
+    context = new_context()
+    verify_module(module)
+    for number, each in enumerate(passes, 1):
+        each.apply(context, module)
+        if verify or number == len(passes):
+            try:
+                verify_module(module)
+            except AhbmcError as error:
+                raise _broken_by(each, error, certain=verify) from error
+        if on_pass is not None:
+            on_pass(each, module)
+
+
+def _broken_by(each: ModulePass, error: AhbmcError, *, certain: bool) -> AhbmcError:
+    suspect = f"pass '{each.name}'" if certain else f"one of the passes up to '{each.name}'"
+    return AhbmcError(
+        *(
+            dataclasses.replace(
+                fault,
+                message=f"{suspect} left invalid IR: {fault.message}",
+                category=Category.INTERNAL,
+                hint="this is a fault of the compiler, not of the kernel: please report it with the kernel",
+            )
+            for fault in error.faults
+        )
+    )

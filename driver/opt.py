@@ -1,0 +1,143 @@
+"""`ahbmc-opt`: read IR or a kernel, run passes, print IR. The tool of compiler engineers and of FileCheck tests, with
+mlir-opt's conventions.
+
+Written afresh rather than on xDSL's driver, of which the error paths, the pass registry and the instrumentation would
+all be replaced.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..dialects.errors import AhbmcError, Place, Sources, fail, render
+from ..passes import PASS_NAMES, PIPELINE_TEXT
+
+SPLIT = "// -----"
+STDIN = "<stdin>"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the tool on `argv` (None: the process's); returns the exit status: 0, 1 for the user's error, 2 for wrong
+    usage.
+    """
+    args = argument_parser().parse_args(argv)
+    sources = Sources()
+    sources.add(PIPELINE_TEXT, args.passes)
+    try:
+        return _run(args, sources)
+    except AhbmcError as error:
+        print(render(error, sources), file=sys.stderr)
+        return error.exit_status
+
+
+def argument_parser() -> argparse.ArgumentParser:
+    """The options of the tool."""
+    parser = argparse.ArgumentParser(
+        prog="ahbmc-opt",
+        description="Read IR (.mlir), a kernel (.py) or a workload (.yaml), run passes over it, print the IR.",
+        epilog=f"passes: {', '.join(PASS_NAMES)}; `ahbmc passes` and `ahbmc pipelines` print their manuals",
+    )
+    add = parser.add_argument
+    add("file", nargs="?", default="-", help="input; - or nothing: IR from standard input")
+    add(
+        "-p",
+        "--passes",
+        "--pass-pipeline",
+        default="",
+        metavar="PIPELINE",
+        help="'pass{option=1},pass' or the name of a pipeline",
+    )
+    add("-o", "--output-file", metavar="FILE", help="where the IR goes (default: standard output)")
+    kernel = parser.add_argument_group("for .py input")
+    kernel.add_argument("--kernel", metavar="NAME", help="which kernel of the file (default: the only one)")
+    kernel.add_argument(
+        "--arg", action="append", default=[], metavar="NAME=TYPE", help="type of an argument: x=*fp16, n=i32"
+    )
+    kernel.add_argument(
+        "--const", action="append", default=[], metavar="NAME=VALUE", help="value of a constexpr: BLOCK=64"
+    )
+    kernel.add_argument("--machine", metavar="M", help="machine that the module is for")
+    several = parser.add_argument_group("several inputs in one file, and errors that are expected")
+    several.add_argument(
+        "--split-input-file", action="store_true", help=f"treat the parts between '{SPLIT}' one by one"
+    )
+    several.add_argument(
+        "--verify-diagnostics",
+        action="store_true",
+        help="errors go to standard output and do not fail; of an input with '// expected-error {{text}}' they must be "
+        "exactly the expected ones",
+    )
+    several.add_argument("--parsing-diagnostics", action="store_true", help="the same for errors in reading the input")
+    several.add_argument("--allow-unregistered-dialect", action="store_true", help="accept ops of unknown dialects")
+    several.add_argument(
+        "--disable-verify", "--no-verify", action="store_true", help="print without verifying (passes are not run)"
+    )
+    show = parser.add_argument_group("what to print")
+    show.add_argument(
+        "--print-op-generic", "--mlir-print-op-generic", action="store_true", help="generic form of every op"
+    )
+    show.add_argument("--print-debuginfo", "--mlir-print-debuginfo", action="store_true", help="locations")
+    show.add_argument(
+        "--print-ir-after-all",
+        "--print-between-passes",
+        action="store_true",
+        help="IR after each pass, to standard error",
+    )
+    show.add_argument("--print-ir-after-change", action="store_true", help="the same after each pass that changed it")
+    show.add_argument("--print-ir-after", action="append", default=[], metavar="PASS", help="the same after this pass")
+    show.add_argument("--timing", "--mlir-timing", action="store_true", help="time of each pass, to standard error")
+    return parser
+
+
+def _run(args: argparse.Namespace, sources: Sources) -> int:
+    from ..passes import build_pipeline
+    from .opt_chunk import Instrumentation, process
+
+    passes = build_pipeline(args.passes)
+    name, suffix, text = _read(args.file)
+    sources.add(name, text)
+    instrumentation = Instrumentation(args)
+    outputs: list[str] = []
+    failed = 0
+    for part in split(text) if args.split_input_file else [text]:
+        output, status = process(part, name, suffix, passes, args, sources, instrumentation)
+        failed = max(failed, status)
+        outputs.append(output)
+    result = f"{SPLIT}\n".join(outputs)
+    if args.output_file and args.output_file != "-":
+        Path(args.output_file).write_text(result, encoding="utf-8")
+    else:
+        sys.stdout.write(result)
+    instrumentation.report()
+    return failed
+
+
+def _read(file: str) -> tuple[str, str, str]:
+    """Name for places, suffix that says what it is, and text of the input."""
+    if file == "-":
+        return STDIN, ".mlir", sys.stdin.read()
+    path = Path(file)
+    if path.suffix not in (".mlir", ".py", ".yaml", ".yml"):
+        raise fail(f"'{file}' is no input of this tool; allowed: .mlir, .py, .yaml or - for IR on standard input")
+    try:
+        return file, path.suffix, path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise fail(f"cannot read '{file}': {(error.strerror or str(error)).lower()}") from None
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise fail(f"'{file}' is not UTF-8 text", Place(file, line, 1)) from None
+
+
+def split(text: str) -> list[str]:
+    """The parts between split marks; each begins with as many empty lines as lie before it, so that places stay
+    true.
+    """
+    parts: list[str] = []
+    lines_before = 0
+    for part in text.split(SPLIT):
+        parts.append("\n" * lines_before + part)
+        lines_before += part.count("\n")
+    return parts
