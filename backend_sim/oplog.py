@@ -1,0 +1,260 @@
+"""The op-log: everything that leaves the engine, as columns of 64-bit integers. Reports, traces and pictures are views of it.
+
+Times are integer picoseconds, sizes integer bytes. There are five tables; a row of each is what its line says.
+
+`sites` (tuple of `Site`): a command op of a lowered function: its kind, its text and the place of kernel text it comes from.
+
+`programs`: one program that ran. Rows are ordered by launch, then PE, then time; programs of one PE never overlap.
+    launch    index into the header's `launches`
+    pe        machine-wide PE number (sip * cubes * pes + cube * pes + pe)
+    program   number in the launch grid: x + X * (y + Y * z)
+    start     absolute time at which PE_CPU takes the program up; `end`: when its last command has ended
+    first     its records are the rows [first, first + rows) of `records`. Programs that differ in nothing but addresses SHARE
+    rows      these rows: they ran alike, each from its own `start`
+    number    issue number, within the PE, of its first command: (pe, number + i) names the i-th command instance
+
+`records`: one command instance. Times count from the `start` of its program.
+    site         index into `sites`
+    issue_start  PE_CPU issues it in [issue_start, issue_end); before that it may have waited for operands
+    issue_end
+    issue_cause  the node (see below) for whose end the issue waited: an operand, or what held PE_CPU before
+    start        when its first engine takes it up (a DMA request leaves, a GEMM begins, the first stage of a composite begins)
+    end          when it has ended, write acks included. Commands without an engine (wait, cycles) have start = end = issue_end
+    cause        the node for whose end its execution waited
+    entry        part of [end of cause, end] that is the way from PE_CPU to the engine; it counts as `issue`
+    queue        part of [end of cause, end] in which a server was held by another PE
+    bytes_read   bytes moved from HBM, `useful_read` of them asked for (padding of edge tiles is moved, not asked for)
+    bytes_written
+    flops        multiply-adds of its GEMM times two, on its valid extents
+    window       when the first streamed request of a composite left (or its first stage began, if it streams nothing)
+
+    A *node* is the end of something within the same program: 2 * i is the end of the issue of record i, 2 * i + 1 the end of
+    record i itself (i counts from `first`); -1 is the start of the program. The time from the end of its cause to its own end is
+    what a node adds to a path; walking causes back from the last end attributes the whole latency (`analysis/attribution.py`).
+
+`segments`: how a composite's time since its cause divides, from the binding servers of its tiles. Ordered by record.
+    record    row of `records` whose time is divided; the segments of a record add up to its end minus the end of its cause
+    of        row of `records` whose tile the time went to (another composite may have held the server)
+    part      index into PARTS
+    ps        how long
+
+`runs`: when engines were busy: `count` equal services, the k-th in [start + k * period, start + k * period + service).
+    record    row of `records`
+    engine    index into ENGINES
+    start, service, period, count         `start` counts from the start of the program
+    On `dma_read` and `dma_write` a service is a transfer in flight, and transfers overlap; on all others services are exclusive.
+    `hbm` is the slice `slice` (PE number of its owner); -1 for the other engines, which are the PE's own.
+
+An engine's busy time is the union of its runs over all programs of the PE (`busy_intervals`). Tiles are not stored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+SCHEMA_VERSION = 1
+
+Ints = npt.NDArray[np.int64]
+Table = Mapping[str, Ints]
+
+# Commands that PE_CPU issues, and the part of the attribution that the service of each counts as.
+PART_OF_KIND: Mapping[str, str] = {
+    "dma_read": "dma_read",
+    "gather": "dma_read",
+    "load_scalar": "dma_read",
+    "dma_write": "dma_write",
+    "scatter": "dma_write",
+    "store_scalar": "dma_write",
+    "gemm": "gemm",
+    "math": "math",
+    "copy": "copy",
+    "wait": "wait",
+    "cycles": "issue",
+    "composite": "gemm",  # only where a composite has no segments; its segments say the rest
+}
+PARTS = ("issue", "dma_read", "fetch", "gemm", "math", "store", "dma_write", "copy", "ipcq", "queue", "wait", "idle")
+ENGINES = ("pe_cpu", "dma_read", "dma_write", "fetch", "gemm", "math", "store", "ipcq", "hbm")
+
+PROGRAM_COLUMNS = ("launch", "pe", "program", "start", "end", "first", "rows", "number")
+RECORD_COLUMNS = (
+    "site",
+    "issue_start",
+    "issue_end",
+    "issue_cause",
+    "start",
+    "end",
+    "cause",
+    "entry",
+    "queue",
+    "bytes_read",
+    "useful_read",
+    "bytes_written",
+    "flops",
+    "window",
+)
+SEGMENT_COLUMNS = ("record", "of", "part", "ps")
+RUN_COLUMNS = ("record", "engine", "slice", "start", "service", "period", "count")
+TABLES: Mapping[str, tuple[str, ...]] = {
+    "programs": PROGRAM_COLUMNS,
+    "records": RECORD_COLUMNS,
+    "segments": SEGMENT_COLUMNS,
+    "runs": RUN_COLUMNS,
+}
+
+
+@dataclass(frozen=True)
+class Site:
+    """A command op: what it is called, what it does, how many logical bytes it has, and where in the kernel it comes from.
+
+    `line` and `column` count from 1; an op without a place has file "" and line 0.
+    """
+
+    kind: str
+    label: str
+    logical_bytes: int
+    file: str
+    line: int
+    column: int
+
+
+@dataclass(frozen=True)
+class OpLog:
+    """The tables of one simulation. `header` holds `schema`, `machine`, `launches` and hashes; it is plain JSON."""
+
+    header: Mapping[str, Any]
+    sites: tuple[Site, ...]
+    programs: Table
+    records: Table
+    segments: Table
+    runs: Table
+
+    @property
+    def latency_ps(self) -> int:
+        """From the instant at which the PE_CPUs of the first launch start to the end of the last command."""
+        end = self.programs["end"]
+        return int(end.max()) if len(end) else 0
+
+    def repeats(self) -> Ints:
+        """How many programs ran each record."""
+        counts = np.zeros(len(self.records["site"]) + 1, dtype=np.int64)
+        np.add.at(counts, self.programs["first"], 1)
+        np.add.at(counts, self.programs["first"] + self.programs["rows"], -1)
+        return np.cumsum(counts)[:-1]
+
+    def commands(self) -> dict[str, int]:
+        """Command instances per kind, and `total`. Kinds that were not issued are left out."""
+        per_site = np.bincount(self.records["site"], weights=self.repeats(), minlength=len(self.sites))
+        counts: dict[str, int] = {}
+        for site, n in zip(self.sites, per_site, strict=True):
+            if n:
+                counts[site.kind] = counts.get(site.kind, 0) + int(n)
+        return {**counts, "total": sum(counts.values())}
+
+    def total(self, column: str) -> int:
+        """The sum of a column of `records` over every command instance."""
+        return int(np.dot(self.records[column], self.repeats()))
+
+    def instances(self) -> Iterator[tuple[int, int, int]]:
+        """(row of `programs`, row of `records`, absolute start of the program) of every command instance."""
+        columns = (self.programs[name].tolist() for name in ("first", "rows", "start"))
+        for row, (first, rows, start) in enumerate(zip(*columns, strict=True)):
+            for record in range(first, first + rows):
+                yield row, record, start
+
+    def hash(self) -> str:
+        """SHA-256 of all tables: equal if and only if two simulations gave the same op-log."""
+        digest = hashlib.sha256()
+        for chunk in _chunks(self):
+            digest.update(chunk)
+        return digest.hexdigest()
+
+    def write(self, file: BinaryIO) -> None:
+        """Write the op-log: one line of JSON (header, sites, tables with their columns and lengths), then the columns in that
+        order, each as little-endian 64-bit integers."""
+        for chunk in _chunks(self):
+            file.write(chunk)
+
+
+def read_oplog(file: BinaryIO) -> OpLog:
+    """Read what `OpLog.write` wrote."""
+    head = json.loads(file.readline())
+    tables: dict[str, dict[str, Ints]] = {}
+    for name, columns in head["tables"].items():
+        length = head["rows"][name]
+        tables[name] = {c: np.frombuffer(file.read(8 * length), dtype="<i8").astype(np.int64) for c in columns}
+    return OpLog(head["header"], tuple(Site(*s) for s in head["sites"]), **tables)
+
+
+def _chunks(log: OpLog) -> Iterator[bytes]:
+    tables = {name: getattr(log, name) for name in TABLES}
+    head = {
+        "header": log.header,
+        "sites": [[s.kind, s.label, s.logical_bytes, s.file, s.line, s.column] for s in log.sites],
+        "tables": TABLES,
+        "rows": {name: len(next(iter(table.values()))) for name, table in tables.items()},
+    }
+    yield json.dumps(head, sort_keys=True, separators=(",", ":")).encode() + b"\n"
+    for name, columns in TABLES.items():
+        for column in columns:
+            yield tables[name][column].astype("<i8").tobytes()
+
+
+def busy_intervals(log: OpLog, engine: str) -> dict[int, tuple[Ints, Ints]]:
+    """When each server of `engine` was busy: PE number (of the slice's owner for `hbm`) -> (starts, ends), absolute, ascending,
+    disjoint and not touching. `pe_cpu` is busy while it issues."""
+    owner, start, end = _issues(log) if engine == "pe_cpu" else _services(log, ENGINES.index(engine))
+    order = np.lexsort((end, start, owner))
+    owner, start, end = owner[order], start[order], end[order]
+    found: dict[int, tuple[Ints, Ints]] = {}
+    bounds = np.flatnonzero(np.diff(owner, prepend=-1, append=-1)) if len(owner) else np.zeros(0, dtype=np.int64)
+    for low, high in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+        found[int(owner[low])] = _union(start[low:high], end[low:high])
+    return found
+
+
+def _union(start: Ints, end: Ints) -> tuple[Ints, Ints]:
+    """Merge intervals that are sorted by start; those that touch become one."""
+    reach = np.maximum.accumulate(end)
+    opens = np.concatenate(([True], start[1:] > reach[:-1]))
+    firsts = np.flatnonzero(opens)
+    return start[firsts], reach[np.append(firsts[1:], len(start)) - 1]
+
+
+def _issues(log: OpLog) -> tuple[Ints, Ints, Ints]:
+    rows, records = _pairs(log, log.programs["first"], log.programs["rows"])
+    base = log.programs["start"][rows]
+    return (
+        log.programs["pe"][rows],
+        base + log.records["issue_start"][records],
+        base + log.records["issue_end"][records],
+    )
+
+
+def _services(log: OpLog, engine: int) -> tuple[Ints, Ints, Ints]:
+    """(owner, start, end) of every single service on an engine."""
+    chosen = np.flatnonzero(log.runs["engine"] == engine)
+    record = log.runs["record"][chosen]
+    # Runs are ordered by record, so those of a program are one slice of them.
+    low = np.searchsorted(record, log.programs["first"], "left")
+    high = np.searchsorted(record, log.programs["first"] + log.programs["rows"], "left")
+    rows, index = _pairs(log, low, high - low)
+    run = chosen[index]
+    count = log.runs["count"][run]
+    which = np.repeat(np.arange(len(run)), count)
+    step = np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count)
+    start = log.programs["start"][rows][which] + log.runs["start"][run][which] + step * log.runs["period"][run][which]
+    owner = np.where(log.runs["slice"][run] >= 0, log.runs["slice"][run], log.programs["pe"][rows])
+    return owner[which], start, start + log.runs["service"][run][which]
+
+
+def _pairs(log: OpLog, first: Ints, count: Ints) -> tuple[Ints, Ints]:
+    """(row of `programs`, index) for every index of [first, first + count) of each program."""
+    rows = np.repeat(np.arange(len(first)), count)
+    return rows, np.arange(len(rows)) - np.repeat(np.cumsum(count) - count, count) + np.repeat(first, count)
