@@ -1,0 +1,377 @@
+"""The single-op commands: one op per command that PE_CPU issues, each with its logical bytes.
+
+`kind` is the command's kind in reports and op-logs, `blocking` whether PE_CPU goes on only when it has ended. Operands that a command
+writes come last. None of these has an effect trait, so that no pass of xDSL removes or moves one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, StringAttr, UnitAttr, i1, i64
+from xdsl.ir import SSAValue
+from xdsl.irdl import (
+    AnyAttr,
+    IRDLOperation,
+    ParsePropInAttrDict,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    var_operand_def,
+)
+
+from ..elementwise import BY_KIND
+from ..pointer import PointerType
+from ..region import RegionType
+from ..shapes import element_of, require, shape_of
+from ..tl.compute import FLOAT_PREDICATES, INTEGER_PREDICATES, REDUCE_KINDS
+from .types import SCALAR_BYTES, BufferType, IndexType, operand_bytes
+
+# Bytes of the single-op descriptors (latency model, section 3); the list is a contract.
+DMA_BYTES = 17
+INDEX_HANDLE_BYTES = 8
+GEMM_BYTES = 40
+MATH_BYTES = 14
+COPY_BYTES = 24
+WAIT_BYTES = 4
+
+REDUCTIONS = tuple(f"reduce_{kind}" for kind in REDUCE_KINDS)
+COMPARISONS = tuple(f"cmp_{predicate}" for predicate in (*INTEGER_PREDICATES, *FLOAT_PREDICATES))
+# `exp_diff` is exp(a - b), `exp2_diff` exp2(a - b): the forms in which a recipe issues a difference and its exponential as one op.
+FUSED_KINDS = ("exp_diff", "exp2_diff")
+MATH_KINDS: frozenset[str] = frozenset((*BY_KIND, *REDUCTIONS, *COMPARISONS, *FUSED_KINDS, "select", "cast", "copy"))
+
+
+class CommandOp(IRDLOperation):
+    """What all command ops have in common."""
+
+    KIND: ClassVar[str]
+    BLOCKING: ClassVar[bool] = False
+    BYTES: ClassVar[int]
+
+    @property
+    def logical_bytes(self) -> int:
+        """Size of the descriptor in bytes, which PE_CPU pays to issue."""
+        return self.BYTES
+
+
+def _require_same(region: SSAValue, buffer: SSAValue) -> None:
+    assert isinstance(region.type, RegionType)
+    require(
+        len(shape_of(buffer.type)) == region.type.rank.data and element_of(buffer.type) == region.type.element_type,
+        f"{region.type} and {buffer.type} differ in rank or element type",
+    )
+
+
+@irdl_op_definition
+class DmaReadOp(CommandOp):
+    """Read the valid lanes of a region into a buffer; the other lanes get the pad value, which costs nothing."""
+
+    name = "ahbm.dma_read"
+    KIND: ClassVar[str] = "dma_read"
+    BYTES: ClassVar[int] = DMA_BYTES
+
+    region = operand_def(RegionType)
+    buffer = operand_def(BufferType)
+    assembly_format = "$region `,` $buffer attr-dict `:` type($region) `,` type($buffer)"
+
+    def __init__(self, region: SSAValue, buffer: SSAValue):
+        super().__init__(operands=[region, buffer])
+
+    def verify_(self) -> None:
+        _require_same(self.region, self.buffer)
+
+
+@irdl_op_definition
+class DmaWriteOp(CommandOp):
+    """Write the lanes of a buffer that lie within the bounds of a region; PE_CPU waits for the ack."""
+
+    name = "ahbm.dma_write"
+    KIND: ClassVar[str] = "dma_write"
+    BLOCKING: ClassVar[bool] = True
+    BYTES: ClassVar[int] = DMA_BYTES
+
+    buffer = operand_def(BufferType)
+    region = operand_def(RegionType)
+    assembly_format = "$buffer `,` $region attr-dict `:` type($buffer) `,` type($region)"
+
+    def __init__(self, buffer: SSAValue, region: SSAValue):
+        super().__init__(operands=[buffer, region])
+
+    def verify_(self) -> None:
+        _require_same(self.region, self.buffer)
+
+
+class _Indexed(CommandOp):
+    BYTES: ClassVar[int] = DMA_BYTES + INDEX_HANDLE_BYTES
+
+    base = operand_def(PointerType)
+    index = operand_def(BufferType | IndexType)
+    mask = opt_operand_def(BufferType)
+    buffer = operand_def(BufferType)
+
+    def verify_(self) -> None:
+        shape = shape_of(self.buffer.type)
+        require(shape_of(self.index.type) == shape, f"the index is {self.index.type}, the block {self.buffer.type}")
+        require(isinstance(element_of(self.index.type), IntegerType), f"an index of {element_of(self.index.type)}")
+        assert isinstance(self.base.type, PointerType)
+        require(
+            self.base.type.element_type == element_of(self.buffer.type), f"{self.buffer.type} at a {self.base.type}"
+        )
+        if self.mask is not None:
+            require(
+                shape_of(self.mask.type) == shape and element_of(self.mask.type) == i1,
+                f"the mask is {self.mask.type}, the block {self.buffer.type}",
+            )
+
+
+@irdl_op_definition
+class GatherOp(_Indexed):
+    """Read `base + index[i]` into each lane i whose mask holds; the other lanes get `pad`. One burst per run of addresses."""
+
+    name = "ahbm.gather"
+    KIND: ClassVar[str] = "gather"
+
+    pad = opt_prop_def(FloatAttr | IntegerAttr)
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$base `[` $index `]` (`mask` `(` $mask^ `:` type($mask) `)`)? `,` $buffer attr-dict "
+        "`:` type($base) `,` type($index) `,` type($buffer)"
+    )
+
+    def __init__(
+        self,
+        base: SSAValue,
+        index: SSAValue,
+        mask: SSAValue | None,
+        buffer: SSAValue,
+        pad: FloatAttr | IntegerAttr | None = None,
+    ):
+        super().__init__(operands=[base, index, mask, buffer], properties={"pad": pad})
+
+
+@irdl_op_definition
+class ScatterOp(_Indexed):
+    """Write each lane i whose mask holds to `base + index[i]`; PE_CPU waits for the ack."""
+
+    name = "ahbm.scatter"
+    KIND: ClassVar[str] = "scatter"
+    BLOCKING: ClassVar[bool] = True
+
+    assembly_format = (
+        "$buffer `,` $base `[` $index `]` (`mask` `(` $mask^ `:` type($mask) `)`)? attr-dict "
+        "`:` type($buffer) `,` type($base) `,` type($index)"
+    )
+
+    def __init__(self, base: SSAValue, index: SSAValue, mask: SSAValue | None, buffer: SSAValue):
+        super().__init__(operands=[base, index, mask, buffer])
+
+
+@irdl_op_definition
+class LoadScalarOp(CommandOp):
+    """Read one element into a rank-0 buffer: a read of one burst that PE_CPU waits for."""
+
+    name = "ahbm.load_scalar"
+    KIND: ClassVar[str] = "dma_read"
+    BLOCKING: ClassVar[bool] = True
+    BYTES: ClassVar[int] = DMA_BYTES
+
+    pointer = operand_def(PointerType)
+    buffer = operand_def(BufferType)
+    assembly_format = "$pointer `,` $buffer attr-dict `:` type($pointer) `,` type($buffer)"
+
+    def __init__(self, pointer: SSAValue, buffer: SSAValue):
+        super().__init__(operands=[pointer, buffer])
+
+    def verify_(self) -> None:
+        assert isinstance(self.pointer.type, PointerType)
+        require(shape_of(self.buffer.type) == (), f"one element does not fill {self.buffer.type}")
+        require(
+            self.pointer.type.element_type == element_of(self.buffer.type),
+            f"{self.pointer.type} into {self.buffer.type}",
+        )
+
+
+@irdl_op_definition
+class StoreScalarOp(CommandOp):
+    """Write one element, from a rank-0 buffer or a scalar of PE_CPU; PE_CPU waits for the ack."""
+
+    name = "ahbm.store_scalar"
+    KIND: ClassVar[str] = "dma_write"
+    BLOCKING: ClassVar[bool] = True
+    BYTES: ClassVar[int] = DMA_BYTES
+
+    value = operand_def(AnyAttr())
+    pointer = operand_def(PointerType)
+    assembly_format = "$value `,` $pointer attr-dict `:` type($value) `,` type($pointer)"
+
+    def __init__(self, value: SSAValue, pointer: SSAValue):
+        super().__init__(operands=[value, pointer])
+
+    def verify_(self) -> None:
+        assert isinstance(self.pointer.type, PointerType)
+        require(
+            shape_of(self.value.type) == () and element_of(self.value.type) == self.pointer.type.element_type,
+            f"{self.value.type} at a {self.pointer.type}",
+        )
+
+
+@irdl_op_definition
+class GemmOp(CommandOp):
+    """`out = a @ b` of whole buffers (or views of them), rounded once to the element type of `out`. There is no accumulator."""
+
+    name = "ahbm.gemm"
+    KIND: ClassVar[str] = "gemm"
+    BLOCKING: ClassVar[bool] = True
+    BYTES: ClassVar[int] = GEMM_BYTES
+
+    a = operand_def(BufferType)
+    b = operand_def(BufferType)
+    out = operand_def(BufferType)
+    assembly_format = "$a `,` $b `,` $out attr-dict `:` type($a) `,` type($b) `,` type($out)"
+
+    def __init__(self, a: SSAValue, b: SSAValue, out: SSAValue):
+        super().__init__(operands=[a, b, out])
+
+    def verify_(self) -> None:
+        a, b, out = (shape_of(v.type) for v in (self.a, self.b, self.out))
+        require(len(a) == len(b) == len(out) == 2, "the buffers of a GEMM have rank 2")
+        require(
+            a[1] == b[0] and out == (a[0], b[1]), f"{self.a.type} times {self.b.type} does not give {self.out.type}"
+        )
+        require(element_of(self.a.type) == element_of(self.b.type), "a and b differ in element type")
+
+
+@irdl_op_definition
+class MathOp(CommandOp):
+    """An element-wise function, compare, select, cast or reduction: `kind` of the inputs, into a buffer.
+
+    Inputs are buffers (or views), index views, rank-0 buffers (taken for every lane) and scalars of PE_CPU. A reduction has its
+    `axis`. `unsigned` is a cast's.
+    """
+
+    name = "ahbm.math"
+    KIND: ClassVar[str] = "math"
+    BLOCKING: ClassVar[bool] = True
+
+    kind = prop_def(StringAttr)
+    inputs = var_operand_def(AnyAttr())
+    out = operand_def(BufferType)
+    axis = opt_prop_def(IntegerAttr[IntegerType])
+    unsigned = opt_prop_def(UnitAttr)
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$kind `ins` `(` $inputs `:` type($inputs) `)` `out` `(` $out `:` type($out) `)` attr-dict"
+
+    def __init__(
+        self,
+        kind: str,
+        inputs: Sequence[SSAValue],
+        out: SSAValue,
+        *,
+        axis: int | None = None,
+        unsigned: bool = False,
+    ):
+        super().__init__(
+            operands=[inputs, out],
+            properties={
+                "kind": StringAttr(kind),
+                "axis": None if axis is None else IntegerAttr(axis, i64),
+                "unsigned": UnitAttr() if unsigned else None,
+            },
+        )
+
+    @property
+    def logical_bytes(self) -> int:
+        return MATH_BYTES + sum(operand_bytes(v.type) for v in self.inputs) + (0 if self.axis is None else SCALAR_BYTES)
+
+    def verify_(self) -> None:
+        kind = self.kind.data
+        require(kind in MATH_KINDS, f"'{kind}' is no MATH kind")
+        require(
+            (self.axis is not None) == (kind in REDUCTIONS),
+            f"'{kind}' {'needs an' if self.axis is None else 'has no'} axis",
+        )
+        arity = (
+            BY_KIND[kind].arity
+            if kind in BY_KIND
+            else 2
+            if kind in (*COMPARISONS, *FUSED_KINDS)
+            else 3
+            if kind == "select"
+            else 1
+        )
+        require(len(self.inputs) == arity, f"'{kind}' takes {arity} inputs, not {len(self.inputs)}")
+        out = shape_of(self.out.type)
+        if self.axis is not None:
+            shape, axis = list(shape_of(self.inputs[0].type)), self.axis.value.data
+            require(0 <= axis < len(shape), f"axis {axis} of {self.inputs[0].type}")
+            del shape[axis]
+            require(
+                tuple(shape) == out, f"{self.inputs[0].type} reduced along axis {axis} does not give {self.out.type}"
+            )
+            return
+        for value in self.inputs:
+            require(shape_of(value.type) in ((), out), f"{value.type} as an input of {self.out.type}")
+
+
+@irdl_op_definition
+class CopyOp(CommandOp):
+    """Copy a buffer (or view) to a buffer of the same shape: a MATH pass."""
+
+    name = "ahbm.copy"
+    KIND: ClassVar[str] = "copy"
+    BLOCKING: ClassVar[bool] = True
+    BYTES: ClassVar[int] = COPY_BYTES
+
+    source = operand_def(BufferType)
+    destination = operand_def(BufferType)
+    assembly_format = "$source `,` $destination attr-dict `:` type($source) `,` type($destination)"
+
+    def __init__(self, source: SSAValue, destination: SSAValue):
+        super().__init__(operands=[source, destination])
+
+    def verify_(self) -> None:
+        require(
+            shape_of(self.source.type) == shape_of(self.destination.type)
+            and element_of(self.source.type) == element_of(self.destination.type),
+            f"{self.source.type} cannot be copied to {self.destination.type}",
+        )
+
+
+@irdl_op_definition
+class WaitOp(CommandOp):
+    """PE_CPU waits until every command in flight that writes one of these buffers has ended."""
+
+    name = "ahbm.wait"
+    KIND: ClassVar[str] = "wait"
+    BLOCKING: ClassVar[bool] = True
+    BYTES: ClassVar[int] = WAIT_BYTES
+
+    buffers = var_operand_def(BufferType)
+    assembly_format = "$buffers attr-dict `:` type($buffers)"
+
+    def __init__(self, buffers: Sequence[SSAValue]):
+        super().__init__(operands=[buffers])
+
+
+@irdl_op_definition
+class CyclesOp(CommandOp):
+    """PE_CPU is busy for exactly `cycles` cycles."""
+
+    name = "ahbm.cycles"
+    KIND: ClassVar[str] = "cycles"
+    BLOCKING: ClassVar[bool] = True
+    BYTES: ClassVar[int] = 0
+
+    cycles = prop_def(IntegerAttr[IntegerType])
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "attr-dict"
+
+    def __init__(self, cycles: int):
+        super().__init__(properties={"cycles": IntegerAttr(cycles, i64)})
+
+    def verify_(self) -> None:
+        require(self.cycles.value.data >= 0, f"{self.cycles.value.data} cycles")

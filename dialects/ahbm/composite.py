@@ -1,0 +1,176 @@
+"""The composite command: a flat ordered list of op specs that PE_SCHED tiles and streams, and its `pe` plan once there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, i64
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.irdl import (
+    AnyAttr,
+    AttrSizedOperandSegments,
+    ParsePropInAttrDict,
+    irdl_op_definition,
+    prop_def,
+    region_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.traits import NoTerminator
+from xdsl.utils.exceptions import VerifyException
+
+from ..pe import plan_faults
+from ..region import RegionType
+from ..shapes import element_of, require, shape_of
+from .commands import MATH_KINDS, CommandOp
+from .types import (
+    FRAMING_BYTES,
+    HANDLE_BYTES,
+    LENGTH_BYTES,
+    NO_OUT,
+    RUNNING_TILE,
+    BufferType,
+    IndexType,
+    Scope,
+    SpecAttr,
+)
+
+
+@irdl_op_definition
+class CompositeOp(CommandOp):
+    """One command of many ops. `parts` are the operands that the specs number; `extents` the valid m, n, k of the GEMM.
+
+    `writes` numbers the handles outside the composite that it writes: they are what later commands wait for. The region is the plan
+    of `dialects/pe.py`; it is empty until `tile-composites` has made one.
+    """
+
+    name = "ahbm.composite"
+    KIND: ClassVar[str] = "composite"
+    BYTES: ClassVar[int] = FRAMING_BYTES + 2 * LENGTH_BYTES
+
+    parts = var_operand_def(AnyAttr())
+    extents = var_operand_def(i64)
+    specs = prop_def(ArrayAttr[SpecAttr])
+    writes = prop_def(DenseArrayBase.constr(i64))
+    plan = region_def()
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
+    traits = traits_def(NoTerminator())
+    assembly_format = "`(` $parts `:` type($parts) `)` (`extents` `(` $extents^ `)`)? attr-dict `plan` $plan"
+
+    def __init__(
+        self,
+        parts: Sequence[SSAValue],
+        extents: Sequence[SSAValue],
+        specs: Sequence[SpecAttr],
+        writes: Sequence[int],
+        plan: Region | None = None,
+    ):
+        super().__init__(
+            operands=[parts, extents],
+            properties={"specs": ArrayAttr(specs), "writes": DenseArrayBase.from_list(i64, writes)},
+            regions=[plan or Region()],
+        )
+
+    @property
+    def written(self) -> tuple[int, ...]:
+        """Numbers of the parts that are written for the outside."""
+        return tuple(self.writes.get_values())
+
+    @property
+    def gemm_number(self) -> int | None:
+        """The number of the GEMM among the specs."""
+        return next((i for i, spec in enumerate(self.specs) if spec.is_gemm), None)
+
+    @property
+    def part_types(self) -> list[Attribute]:
+        return [v.type for v in self.parts]
+
+    @property
+    def spec_bytes(self) -> list[int]:
+        """Logical bytes of each spec, in order."""
+        types = self.part_types
+        return [spec.logical_bytes(types) for spec in self.specs]
+
+    @property
+    def logical_bytes(self) -> int:
+        return self.BYTES + sum(self.spec_bytes) + HANDLE_BYTES * len(self.written)
+
+    @property
+    def planned(self) -> bool:
+        """Whether there is a plan."""
+        return bool(self.plan.blocks)
+
+    def verify_(self) -> None:
+        count = len(self.parts)
+        gemms = sum(spec.is_gemm for spec in self.specs)
+        require(len(self.specs) > 0, "a composite without ops")
+        require(gemms <= 1, f"{gemms} GEMMs in a composite, which has one at most")
+        require(
+            len(self.extents) == 3 * gemms, f"{len(self.extents)} extents; m, n and k belong to a GEMM, and only to it"
+        )
+        for number, spec in enumerate(self.specs):
+            self._verify_spec(number, spec, count)
+        require(all(0 <= n < count for n in self.written), f"writes {list(self.written)} of {count} parts")
+        require(len(set(self.written)) == len(self.written), "a handle is named twice among those written")
+        outs = {spec.out.data for spec in self.specs}
+        require(all(n in outs for n in self.written), "a handle among those written is the out of no op")
+        if self.planned:
+            for fault in plan_faults(self.plan.block, self.specs.data, self.part_types):
+                raise VerifyException(fault)
+
+    def _verify_spec(self, number: int, spec: SpecAttr, count: int) -> None:
+        what = f"op {number} ('{spec.kind.data}')"
+        gemm = self.gemm_number
+        after = gemm is not None and number > gemm
+        operands = spec.operand_numbers
+        for n in operands:
+            require(n == RUNNING_TILE or 0 <= n < count, f"{what} takes operand {n} of {count} parts")
+            require(n != RUNNING_TILE or after, f"{what} takes the running tile, but no GEMM comes before it")
+        require(
+            spec.out.data == NO_OUT or 0 <= spec.out.data < count,
+            f"{what} writes operand {spec.out.data} of {count} parts",
+        )
+        scope = spec.scope.data
+        if spec.is_gemm:
+            self._verify_gemm(what, spec)
+            return
+        require(scope != Scope.OUTPUT_TILE.value or after, f"{what} runs per output tile, but no GEMM comes before it")
+        require(scope != Scope.K_TILE.value or gemm is not None, f"{what} runs per K tile without a GEMM")
+        if scope == Scope.ONCE.value:
+            for n in (*operands, spec.out.data):
+                require(
+                    n < 0 or not isinstance(self.parts[n].type, RegionType),
+                    f"{what} runs once and takes part {n} from HBM; its operands must lie in TCM",
+                )
+
+    def _verify_gemm(self, what: str, spec: SpecAttr) -> None:
+        require(spec.scope.data == Scope.K_TILE.value, f"{what} must have scope k_tile, not {spec.scope.data}")
+        require(len(spec.operands) == 2 and spec.out.data != NO_OUT, f"{what} takes a and b and writes an out")
+        for n in (*spec.operand_numbers, spec.out.data):
+            kind = self.parts[n].type
+            require(isinstance(kind, BufferType | RegionType), f"{what} takes part {n}, which is {kind}")
+            rank = kind.rank.data if isinstance(kind, RegionType) else len(shape_of(kind))
+            require(rank == 2, f"{what} takes part {n} of rank {rank}; a GEMM takes rank 2")
+        a, b = (self.parts[n].type for n in spec.operand_numbers)
+        require(_element(a) == _element(b), f"{what}: a is {a}, b is {b}")
+
+
+def _element(kind: Attribute) -> Attribute:
+    return kind.element_type if isinstance(kind, RegionType) else element_of(kind)
+
+
+def is_recipe(spec: SpecAttr) -> bool:
+    """Whether a spec is the name of a recipe that `expand-recipes` is still to replace by its ops."""
+    return not spec.is_gemm and spec.kind.data not in MATH_KINDS
+
+
+def plan_block(composite: CompositeOp) -> Block:
+    """The block of the plan, made if there is none."""
+    if not composite.plan.blocks:
+        composite.plan.add_block(Block())
+    return composite.plan.block
+
+
+__all__ = ["CompositeOp", "IndexType", "is_recipe", "plan_block"]

@@ -1,0 +1,67 @@
+"""What passes did, and why they did not: remarks are kept in the module, because the IR is the only channel between passes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from xdsl.dialects.builtin import UNKNOWN_LOC, ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.ir import Attribute, Operation
+
+from .errors import Place, place_of
+
+Subject = Literal["dot", "load", "store", "recipe", "composite", "epilogue", "loop"]
+
+ATTRIBUTE = "ahbm.remarks"
+
+
+@dataclass(frozen=True)
+class Remark:
+    """One remark: the pass, what it is about, what became of it ("raised", "strided", "refused", ...), and the reason if it was refused."""
+
+    pass_name: str
+    subject: str
+    outcome: str
+    reason: str
+    place: Place | None
+
+
+def remark(
+    op: Operation, pass_name: str, subject: Subject, outcome: str, reason: str = "", location: Attribute | None = None
+) -> None:
+    """Note in the module of `op` what `pass_name` did about it. A remark that is there already is not repeated."""
+    module = module_of(op)
+    entry = DictionaryAttr(
+        {
+            "pass": StringAttr(pass_name),
+            "subject": StringAttr(subject),
+            "outcome": StringAttr(outcome),
+            "reason": StringAttr(reason),
+            "loc": location or op.location,
+        }
+    )
+    old = module.attributes.get(ATTRIBUTE)
+    entries = old.data if isinstance(old, ArrayAttr) else ()
+    if entry not in entries:
+        module.attributes[ATTRIBUTE] = ArrayAttr((*entries, entry))
+
+
+def remarks(module: ModuleOp) -> Iterator[Remark]:
+    """The remarks of a module in the order in which they were made."""
+    entries = module.attributes.get(ATTRIBUTE)
+    if not isinstance(entries, ArrayAttr):
+        return
+    for entry in entries.data:
+        assert isinstance(entry, DictionaryAttr)
+        texts = [v.data for k in ("pass", "subject", "outcome", "reason") if isinstance(v := entry.data[k], StringAttr)]
+        yield Remark(*texts, place_of(entry.data.get("loc", UNKNOWN_LOC)))
+
+
+def module_of(op: Operation) -> ModuleOp:
+    """The module that holds `op` (or is it)."""
+    top: Operation | None = op
+    while top is not None and not isinstance(top, ModuleOp):
+        top = top.parent_op()
+    assert top is not None, f"{op.name} is in no module"
+    return top

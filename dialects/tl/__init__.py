@@ -1,0 +1,82 @@
+"""The `tl` dialect: what a kernel computes, with Triton's semantics.
+
+Blocks are builtin tensors, blocks of pointers tensors of `!tl.ptr`. Element-wise arithmetic is `arith` and `math` on operands of one
+shape; compare, select and cast are ours, because xDSL's take no blocks. Integers have no sign in their type, the op carries it.
+"""
+
+from xdsl.ir import Dialect
+
+from ..pointer import PointerType
+from .blocks import (
+    BroadcastOp,
+    ExpandDimsOp,
+    MakeRangeOp,
+    NumProgramsOp,
+    ProgramIdOp,
+    ReshapeOp,
+    SplatOp,
+    TransOp,
+)
+from .composite import CompositeOp, YieldOp
+from .compute import CastOp, CmpOp, DotOp, GemmOp, ReduceOp, SelectOp
+from .memory import AddPtrOp, CopyToOp, CyclesOp, LoadOp, LoadRegionOp, StoreOp, StoreRegionOp, WaitOp
+
+__all__ = [
+    "TL",
+    "AddPtrOp",
+    "BroadcastOp",
+    "CastOp",
+    "CmpOp",
+    "CompositeOp",
+    "CopyToOp",
+    "CyclesOp",
+    "DotOp",
+    "ExpandDimsOp",
+    "GemmOp",
+    "LoadOp",
+    "LoadRegionOp",
+    "MakeRangeOp",
+    "NumProgramsOp",
+    "PointerType",
+    "ProgramIdOp",
+    "ReduceOp",
+    "ReshapeOp",
+    "SelectOp",
+    "SplatOp",
+    "StoreOp",
+    "StoreRegionOp",
+    "TransOp",
+    "WaitOp",
+    "YieldOp",
+]
+
+TL = Dialect(
+    "tl",
+    [
+        ProgramIdOp,
+        NumProgramsOp,
+        MakeRangeOp,
+        SplatOp,
+        ExpandDimsOp,
+        BroadcastOp,
+        ReshapeOp,
+        TransOp,
+        AddPtrOp,
+        LoadOp,
+        StoreOp,
+        LoadRegionOp,
+        StoreRegionOp,
+        WaitOp,
+        CopyToOp,
+        CyclesOp,
+        CmpOp,
+        SelectOp,
+        CastOp,
+        ReduceOp,
+        DotOp,
+        GemmOp,
+        CompositeOp,
+        YieldOp,
+    ],
+    [PointerType],
+)

@@ -1,0 +1,158 @@
+"""`tl.composite`: ops that are to be issued as one composite command, still in the form of what they compute.
+
+The body holds the ops themselves, so that values at this level need no rule for it; `lower-to-commands` turns the body into op specs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import DictionaryAttr, StringAttr
+from xdsl.ir import Attribute, Region, SSAValue
+from xdsl.irdl import (
+    AnyAttr,
+    IRDLOperation,
+    irdl_op_definition,
+    lazy_traits_def,
+    opt_prop_def,
+    region_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import HasParent, IsolatedFromAbove, IsTerminator, Pure, RecursiveMemoryEffect
+
+from ..shapes import require
+from .compute import DotOp, GemmOp
+
+STAGES = ("a", "b", "none")
+
+
+@irdl_op_definition
+class YieldOp(IRDLOperation):
+    """The values that a composite gives."""
+
+    name = "tl.yield"
+
+    values = var_operand_def(AnyAttr())
+    traits = lazy_traits_def(lambda: (IsTerminator(), HasParent(CompositeOp), Pure()))
+    assembly_format = "attr-dict ($values^ `:` type($values))?"
+
+    def __init__(self, *values: SSAValue):
+        super().__init__(operands=[values])
+
+
+@irdl_op_definition
+class CompositeOp(IRDLOperation):
+    """Ops that one composite command will carry out: at most one product, what comes before it and what comes after.
+
+    Operands are regions (streamed), blocks (in TCM) and scalars; the body sees them as its arguments and nothing else. `stage` names
+    the region operand of the product that is to be read into TCM before the composite is issued. `recipe` names the row of
+    `passes/recipes.py` that the ops before the product match, `params` the parameters of that row.
+    """
+
+    name = "tl.composite"
+
+    inputs = var_operand_def(AnyAttr())
+    outputs = var_result_def(AnyAttr())
+    stage = opt_prop_def(StringAttr)
+    recipe = opt_prop_def(StringAttr)
+    params = opt_prop_def(DictionaryAttr)
+    body = region_def("single_block")
+    traits = traits_def(IsolatedFromAbove(), RecursiveMemoryEffect())
+
+    def __init__(
+        self,
+        inputs: Sequence[SSAValue],
+        output_types: Sequence[Attribute],
+        body: Region,
+        *,
+        stage: str | None = None,
+        recipe: str | None = None,
+        params: DictionaryAttr | None = None,
+    ):
+        super().__init__(
+            operands=[inputs],
+            result_types=[output_types],
+            properties={
+                "stage": StringAttr(stage) if stage else None,
+                "recipe": StringAttr(recipe) if recipe else None,
+                "params": params,
+            },
+            regions=[body],
+        )
+
+    @property
+    def product(self) -> DotOp | GemmOp | None:
+        """The one product of the body."""
+        return next((op for op in self.body.block.ops if isinstance(op, DotOp | GemmOp)), None)
+
+    def verify_(self) -> None:
+        block = self.body.block
+        require(
+            [a.type for a in block.args] == [v.type for v in self.inputs],
+            "the arguments of the body differ from the operands",
+        )
+        products = [op for op in block.ops if isinstance(op, DotOp | GemmOp)]
+        require(len(products) <= 1, f"{len(products)} products in one composite, which has one GEMM at most")
+        require(
+            self.stage is None or self.stage.data in STAGES,
+            f"stage '{self.stage.data if self.stage else ''}': it must be one of {', '.join(STAGES)}",
+        )
+        last = block.last_op
+        require(isinstance(last, YieldOp), "the body must end in tl.yield")
+        assert isinstance(last, YieldOp)
+        require(
+            [v.type for v in last.values] == [r.type for r in self.outputs],
+            "the yielded values differ from the results in type",
+        )
+
+    def print(self, printer: Printer) -> None:
+        arguments = self.body.block.args
+        with printer.in_parens():
+            printer.print_list(
+                zip(arguments, self.inputs, strict=True),
+                lambda pair: (
+                    printer.print_ssa_value(pair[0]),
+                    printer.print_string(" = "),
+                    printer.print_ssa_value(pair[1]),
+                    printer.print_string(" : "),
+                    printer.print_attribute(pair[1].type),
+                ),
+            )
+        if self.properties:
+            printer.print_string(" ")
+            printer.print_attr_dict(self.properties)
+        if self.outputs:
+            printer.print_string(" -> ")
+            printer.print_list(self.output_types, printer.print_attribute)
+        printer.print_string(" ")
+        printer.print_region(self.body, print_entry_block_args=False)
+
+    @property
+    def output_types(self) -> list[Attribute]:
+        return [r.type for r in self.outputs]
+
+    @classmethod
+    def parse(cls, parser: Parser) -> CompositeOp:
+        arguments: list[Parser.Argument] = []
+        operands: list[SSAValue] = []
+
+        def one() -> None:
+            name = parser.parse_argument(expect_type=False)
+            parser.parse_punctuation("=")
+            operand = parser.parse_unresolved_operand()
+            parser.parse_punctuation(":")
+            kind = parser.parse_type()
+            arguments.append(name.resolve(kind))
+            operands.append(parser.resolve_operand(operand, kind))
+
+        parser.parse_comma_separated_list(parser.Delimiter.PAREN, one)
+        properties = parser.parse_optional_attr_dict()
+        results: list[Attribute] = []
+        if parser.parse_optional_punctuation("->"):
+            results = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        body = parser.parse_region(arguments)
+        return cls.create(operands=operands, result_types=results, properties=dict(properties), regions=[body])

@@ -1,0 +1,231 @@
+"""Ops that compute: compare, select, cast, reduce, dot, and the GEMM over regions that `raise-k-loops` makes of a loop of dots."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, StringAttr, TensorType, UnitAttr, i1, i32
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    AnyAttr,
+    IRDLOperation,
+    ParsePropInAttrDict,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import MemoryReadEffect, Pure
+
+from ..region import RegionType
+from ..shapes import element_of, is_float, is_integer, require, shape_of, with_element, with_shape
+
+REDUCE_KINDS = ("sum", "max", "min", "prod", "and", "or", "xor")
+INTEGER_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
+FLOAT_PREDICATES = ("oeq", "une", "olt", "ole", "ogt", "oge")
+
+
+@irdl_op_definition
+class CmpOp(IRDLOperation):
+    """Compare two scalars or blocks of one type, lane by lane."""
+
+    name = "tl.cmp"
+
+    predicate = prop_def(StringAttr)
+    lhs = operand_def(AnyAttr())
+    rhs = operand_def(AnyAttr())
+    result = result_def(AnyAttr())
+    irdl_options = (ParsePropInAttrDict(),)
+    traits = traits_def(Pure())
+    assembly_format = "$predicate `,` $lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)"
+
+    def __init__(self, predicate: str, lhs: SSAValue, rhs: SSAValue):
+        super().__init__(
+            operands=[lhs, rhs],
+            properties={"predicate": StringAttr(predicate)},
+            result_types=[with_element(lhs.type, i1)],
+        )
+
+    def verify_(self) -> None:
+        kind, predicate = self.lhs.type, self.predicate.data
+        allowed = FLOAT_PREDICATES if is_float(kind) else INTEGER_PREDICATES
+        require(predicate in allowed, f"predicate '{predicate}' on {kind}: it must be one of {', '.join(allowed)}")
+        require(kind == self.rhs.type, f"{kind} is compared with {self.rhs.type}")
+        expected = with_element(kind, i1)
+        require(self.result.type == expected, f"the result must be {expected}, not {self.result.type}")
+
+
+@irdl_op_definition
+class SelectOp(IRDLOperation):
+    """Lane by lane `on_true` where the condition holds, else `on_false`; all of one shape."""
+
+    name = "tl.select"
+
+    condition = operand_def(AnyAttr())
+    on_true = operand_def(AnyAttr())
+    on_false = operand_def(AnyAttr())
+    result = result_def(AnyAttr())
+    traits = traits_def(Pure())
+    assembly_format = (
+        "$condition `,` $on_true `,` $on_false attr-dict "
+        "`:` type($condition) `,` type($on_true) `,` type($on_false) `->` type($result)"
+    )
+
+    def __init__(self, condition: SSAValue, on_true: SSAValue, on_false: SSAValue):
+        super().__init__(operands=[condition, on_true, on_false], result_types=[on_true.type])
+
+    def verify_(self) -> None:
+        kind = self.on_true.type
+        require(
+            kind == self.on_false.type == self.result.type, f"{kind} and {self.on_false.type} give {self.result.type}"
+        )
+        expected = with_element(kind, i1)
+        require(self.condition.type == expected, f"the condition must be {expected}, not {self.condition.type}")
+
+
+@irdl_op_definition
+class CastOp(IRDLOperation):
+    """Convert numbers to another type of the same shape. `unsigned` says that the integers of it have no sign."""
+
+    name = "tl.cast"
+
+    operand = operand_def(AnyAttr())
+    unsigned = opt_prop_def(UnitAttr)
+    result = result_def(AnyAttr())
+    irdl_options = (ParsePropInAttrDict(),)
+    traits = traits_def(Pure())
+    assembly_format = "$operand attr-dict `:` type($operand) `->` type($result)"
+
+    def __init__(self, operand: SSAValue, element: Attribute, *, unsigned: bool = False):
+        super().__init__(
+            operands=[operand],
+            properties={"unsigned": UnitAttr() if unsigned else None},
+            result_types=[with_element(operand.type, element)],
+        )
+
+    def verify_(self) -> None:
+        old, new = self.operand.type, self.result.type
+        for kind in (old, new):
+            require(is_float(kind) or is_integer(kind), f"{kind} is no number")
+        require(shape_of(old) == shape_of(new), f"a cast keeps the shape; {old} and {new} differ")
+
+
+@irdl_op_definition
+class ReduceOp(IRDLOperation):
+    """Reduce one axis of a block; what is left of a block of rank 1 is a scalar."""
+
+    name = "tl.reduce"
+
+    kind = prop_def(StringAttr)
+    operand = operand_def(TensorType)
+    axis = prop_def(IntegerAttr[IntegerType])
+    unsigned = opt_prop_def(UnitAttr)
+    result = result_def(AnyAttr())
+    irdl_options = (ParsePropInAttrDict(),)
+    traits = traits_def(Pure())
+    assembly_format = "$kind `,` $operand attr-dict `:` type($operand) `->` type($result)"
+
+    def __init__(self, kind: str, operand: SSAValue, axis: int, *, unsigned: bool = False):
+        shape = list(shape_of(operand.type))
+        del shape[axis]
+        super().__init__(
+            operands=[operand],
+            properties={
+                "kind": StringAttr(kind),
+                "axis": IntegerAttr(axis, i32),
+                "unsigned": UnitAttr() if unsigned else None,
+            },
+            result_types=[with_shape(operand.type, shape)],
+        )
+
+    def verify_(self) -> None:
+        kind, axis = self.kind.data, self.axis.value.data
+        require(kind in REDUCE_KINDS, f"a reduction by '{kind}': it must be one of {', '.join(REDUCE_KINDS)}")
+        shape = list(shape_of(self.operand.type))
+        require(0 <= axis < len(shape), f"axis {axis} of a block of rank {len(shape)}")
+        del shape[axis]
+        expected = with_shape(self.operand.type, shape)
+        require(self.result.type == expected, f"the result must be {expected}, not {self.result.type}")
+
+
+def _check_product(a: Attribute, b: Attribute, acc: SSAValue | None, result: Attribute) -> None:
+    """Shapes [M, K] x [K, N] -> [M, N]; sizes of regions are run-time values and count as unknown."""
+    for kind, what in ((a, "a"), (b, "b")):
+        rank = kind.rank.data if isinstance(kind, RegionType) else len(shape_of(kind))
+        require(rank == 2, f"{what} must have rank 2, not {kind}")
+    m, n = shape_of(result) if len(shape_of(result)) == 2 else (0, 0)
+    require(m > 0, f"the result must be a block of rank 2, not {result}")
+    if isinstance(a, TensorType):
+        require(shape_of(a)[0] == m, f"a is {a}, but the result has {m} rows")
+    if isinstance(b, TensorType):
+        require(shape_of(b)[1] == n, f"b is {b}, but the result has {n} columns")
+    if isinstance(a, TensorType) and isinstance(b, TensorType):
+        require(shape_of(a)[1] == shape_of(b)[0], f"{a} times {b}: the inner sizes differ")
+    if acc is not None:
+        require(acc.type == result, f"the accumulator is {acc.type}, the result {result}")
+
+
+def _element(kind: Attribute) -> Attribute:
+    return kind.element_type if isinstance(kind, RegionType) else element_of(kind)
+
+
+@irdl_op_definition
+class DotOp(IRDLOperation):
+    """The matrix product of two blocks, plus the accumulator if there is one; sums in f32 (f64 and integers in their own kind)."""
+
+    name = "tl.dot"
+
+    a = operand_def(TensorType)
+    b = operand_def(TensorType)
+    acc = opt_operand_def(TensorType)
+    input_precision = opt_prop_def(StringAttr)
+    result = result_def(TensorType)
+    irdl_options = (ParsePropInAttrDict(),)
+    traits = traits_def(Pure())
+    assembly_format = "$a `,` $b (`acc` `(` $acc^ `)`)? attr-dict `:` type($a) `,` type($b) (`acc_type` type($acc)^)? `->` type($result)"
+
+    def __init__(
+        self,
+        a: SSAValue,
+        b: SSAValue,
+        acc: SSAValue | None,
+        element: Attribute,
+        input_precision: str | None = None,
+    ):
+        shape = [shape_of(a.type)[0], shape_of(b.type)[1]]
+        super().__init__(
+            operands=[a, b, acc],
+            properties={"input_precision": StringAttr(input_precision) if input_precision else None},
+            result_types=[TensorType(element, shape)],
+        )
+
+    def verify_(self) -> None:
+        a, b = self.a.type, self.b.type
+        _check_product(a, b, self.acc, self.result.type)
+        require(element_of(a) == element_of(b), f"{a} times {b}: the element types differ")
+
+
+@irdl_op_definition
+class GemmOp(IRDLOperation):
+    """The matrix product of two operands of which at least one is a region of run-time size; the K extent is the region's."""
+
+    name = "tl.gemm"
+
+    a = operand_def(AnyAttr())
+    b = operand_def(AnyAttr())
+    acc = opt_operand_def(TensorType)
+    result = result_def(TensorType)
+    traits = traits_def(MemoryReadEffect())
+    assembly_format = "$a `,` $b (`acc` `(` $acc^ `)`)? attr-dict `:` type($a) `,` type($b) (`acc_type` type($acc)^)? `->` type($result)"
+
+    def __init__(self, a: SSAValue, b: SSAValue, acc: SSAValue | None, result_type: TensorType[Attribute]):
+        super().__init__(operands=[a, b, acc], result_types=[result_type])
+
+    def verify_(self) -> None:
+        a, b = self.a.type, self.b.type
+        require(isinstance(a, RegionType) or isinstance(b, RegionType), "a GEMM of two blocks is a tl.dot")
+        for kind in (a, b):
+            require(isinstance(kind, RegionType | TensorType), f"{kind} is neither a region nor a block")
+        _check_product(a, b, self.acc, self.result.type)
+        require(_element(a) == _element(b), f"{a} times {b}: the element types differ")
