@@ -6,11 +6,10 @@ They are parsed by hand and walked; no text is ever executed. `parse` gives a tr
 
 from __future__ import annotations
 
-import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ..backend_sim.target.document import closest
 from ..dialects.errors import Place, fail
@@ -167,13 +166,13 @@ def ceiling_divide(a: int, b: int) -> int:
     return -(-a // b)
 
 
-_FUNCTIONS: dict[str, tuple[int | None, Callable[..., int]]] = {
-    "+": (2, operator.add),
-    "-": (2, operator.sub),
-    "*": (2, operator.mul),
-    "//": (2, operator.floordiv),
-    "%": (2, operator.mod),
-    "neg": (1, operator.neg),
+_FUNCTIONS: dict[str, tuple[int | None, Callable[..., Any]]] = {
+    "+": (2, int.__add__),
+    "-": (2, int.__sub__),
+    "*": (2, int.__mul__),
+    "//": (2, int.__floordiv__),
+    "%": (2, int.__mod__),
+    "neg": (1, int.__neg__),
     "cdiv": (2, ceiling_divide),
     "min": (None, min),
     "max": (None, max),

@@ -1,0 +1,321 @@
+"""Workload files: what a kernel is launched with. The structs below are the schema; `load` reads a file strictly.
+
+Reading fills no tensor and opens no kernel: it gives the launches of the file with the place of every value, so that
+later steps (`launches.py`, `checks.py`) can report faults where the user wrote them. `--set path=value` is laid over
+the file before it is decoded, so both have the same paths, types and errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal, TypeAlias
+
+import msgspec
+from msgspec import Meta, Struct
+
+from ..backend_sim.target.document import Node, decode, parse, with_value
+from ..dialects.errors import AhbmcError, Fault, Place, Sources, fail
+
+DTypeName: TypeAlias = Literal[
+    "fp16", "bf16", "fp32", "fp64", "fp8e4nv", "fp8e5",
+    "i1", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64",
+]  # fmt: skip
+Scalar: TypeAlias = bool | int | float | str | None
+Constant: TypeAlias = Scalar | tuple[Scalar, ...]
+OptionValue: TypeAlias = Scalar | tuple[Scalar, ...]
+Split: TypeAlias = Literal["replicate", "row_wise", "column_wise"]
+Extent: TypeAlias = Annotated[int, Meta(ge=1)] | str
+
+
+class Normal(Struct, frozen=True, forbid_unknown_fields=True):
+    """Normally distributed values."""
+
+    seed: int = 0
+    mean: float = 0.0
+    std: float = 1.0
+
+
+class Uniform(Struct, frozen=True, forbid_unknown_fields=True):
+    """Uniformly distributed values in [low, high)."""
+
+    seed: int = 0
+    low: float = 0.0
+    high: float = 1.0
+
+
+class Arange(Struct, frozen=True, forbid_unknown_fields=True):
+    """start, start + step, ... in row-major order."""
+
+    start: float = 0.0
+    step: float = 1.0
+
+
+class Init(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a tensor holds before the launch: exactly one of the keys."""
+
+    full: float | None = None
+    normal: Normal | None = None
+    uniform: Uniform | None = None
+    arange: Arange | None = None
+    file: str | None = None
+
+    def __post_init__(self) -> None:
+        _exactly_one(self, "full", "normal", "uniform", "arange", "file")
+
+
+class Placement(Struct, frozen=True, forbid_unknown_fields=True):
+    """How a tensor lies over cubes and over the PEs of each. Without it a tensor lies in the slice of the first PE."""
+
+    cube: Split = "replicate"
+    pe: Split = "replicate"
+    num_pes: Annotated[int, Meta(ge=1)] | None = None
+    num_cubes: Annotated[int, Meta(ge=1)] | None = None
+    cube_start: Annotated[int, Meta(ge=0)] = 0
+
+
+class TensorArgument(Struct, frozen=True, forbid_unknown_fields=True):
+    """A tensor in HBM, contiguous in row-major order. A shape entry may be an expression over args and const."""
+
+    shape: Annotated[tuple[Extent, ...], Meta(min_length=1)]
+    dtype: DTypeName
+    init: Literal["zeros"] | Init = "zeros"
+    place: Placement | None = None
+
+
+class Map(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which PE runs which programs. `rank`: program_id 0 is the PE, 1 the cube, 2 the SIP."""
+
+    kind: Literal["block", "cyclic", "rank"] = "block"
+    pes: str | tuple[str, ...] = "sip0.cube0.pe0"
+
+
+class Check(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a tensor must hold at the end: a named numpy reference over the inputs, or the array of a .npy file."""
+
+    reference: str | None = None
+    file: str | None = None
+    rtol: Annotated[float, Meta(ge=0)] = 1e-2
+    atol: Annotated[float, Meta(ge=0)] = 1e-3
+
+    def __post_init__(self) -> None:
+        _exactly_one(self, "reference", "file")
+
+
+Argument: TypeAlias = TensorArgument | bool | int | float | str | None
+Options: TypeAlias = dict[str, dict[str, OptionValue]]
+Grid: TypeAlias = Annotated[tuple[int | str, ...], Meta(min_length=1, max_length=3)]
+
+
+class LaunchEntry(Struct, frozen=True, forbid_unknown_fields=True):
+    """One entry of `launches:`. What it leaves out comes from the top of the file."""
+
+    kernel: str
+    args: dict[str, Argument] = {}
+    const: dict[str, Constant] = {}
+    grid: Grid | None = None
+    map: Map | None = None
+    pipeline: str | None = None
+    options: Options = {}
+    check: dict[str, Check] = {}
+
+
+class WorkloadFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """A workload: one launch (`kernel:`) or several in turn (`launches:`), which may share the tensors of `args`."""
+
+    kernel: str | None = None
+    machine: str = "ahbm-2sip"
+    pipeline: str = "auto"
+    args: dict[str, Argument] = {}
+    const: dict[str, Constant] = {}
+    grid: Grid = (1,)
+    map: Map = Map()
+    options: Options = {}
+    check: dict[str, Check] = {}
+    launches: Annotated[tuple[LaunchEntry, ...], Meta(min_length=1)] | None = None
+
+    def __post_init__(self) -> None:
+        _exactly_one(self, "kernel", "launches")
+
+
+def _exactly_one(struct: Struct, *names: str) -> None:
+    given = [n for n in names if getattr(struct, n) is not None]
+    if len(given) != 1:
+        found = " and ".join(f"`{n}`" for n in given) or "none"
+        raise ValueError(f"exactly one of {', '.join(f'`{n}`' for n in names)} must be given; found {found}")
+
+
+@dataclass(frozen=True)
+class LaunchSpec:
+    """One launch as the file says it, defaults of the top filled in. `path` leads to its entry in the document."""
+
+    file: WorkloadFile
+    entry: LaunchEntry
+    path: tuple[str | int, ...]
+    kernel_file: Path
+    kernel_name: str
+
+    @property
+    def args(self) -> Mapping[str, Argument]:
+        return {**self.file.args, **self.entry.args} if self.path else self.entry.args
+
+    @property
+    def const(self) -> Mapping[str, Constant]:
+        return {**self.file.const, **self.entry.const}
+
+    @property
+    def grid(self) -> tuple[int | str, ...]:
+        return self.entry.grid if self.entry.grid is not None else self.file.grid
+
+    @property
+    def map(self) -> Map:
+        return self.entry.map or self.file.map
+
+    @property
+    def pipeline(self) -> str:
+        return self.entry.pipeline or self.file.pipeline
+
+    @property
+    def options(self) -> Options:
+        merged = {name: dict(values) for name, values in self.file.options.items()}
+        for name, values in self.entry.options.items():
+            merged[name] = {**merged.get(name, {}), **values}
+        return merged
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A decoded workload: its launches in turn, the machine with its overrides, and the document for places."""
+
+    path: Path
+    file: WorkloadFile
+    launches: tuple[LaunchSpec, ...]
+    machine_set: tuple[str, ...]
+    document: Node
+    sources: Sources
+
+    @property
+    def folder(self) -> Path:
+        """What the paths in the file are relative to."""
+        return self.path.parent
+
+    def node(self, launch: LaunchSpec, *path: str | int) -> Node:
+        """Where the value of a launch is written: in its entry of `launches:`, else at the top of the file."""
+        entry = self.document.at(*launch.path)
+        below = entry.at(*path[:1])
+        if launch.path and (below is entry or (len(path) > 1 and below.at(path[1]) is below)):
+            return self.document.at(*path)
+        return entry.at(*path)
+
+    def place(self, launch: LaunchSpec, *path: str | int) -> Place:
+        return self.node(launch, *path).place
+
+    def key_place(self, launch: LaunchSpec, *path: str) -> Place:
+        """Where the key that ends `path` is written."""
+        return self.node(launch, *path[:-1]).key_place(path[-1])
+
+
+def load(path: str | Path, overrides: Sequence[str] = (), sources: Sources | None = None) -> Workload:
+    """The workload in the YAML file `path` with `overrides` (`path=value`) laid over it.
+
+    `sources` receives the texts that places point into. Raises AhbmcError with every fault of the file.
+    """
+    path = Path(path)
+    sources = sources or Sources()
+    text = read_text(path, "workload file")
+    sources.add(str(path), text)
+    document = parse(text, str(path))
+    if not isinstance(document.value, dict):
+        raise fail(f"a workload file is a mapping of keys; found {document.kind}", document.place)
+    document, machine_set = _with_overrides(document, overrides, sources)
+    return _workload(path, document, machine_set, sources)
+
+
+def _workload(path: Path, document: Node, machine_set: tuple[str, ...], sources: Sources) -> Workload:
+    file = decode(document, WorkloadFile)
+    if file.launches is None:
+        assert file.kernel is not None  # held by WorkloadFile
+        entry = LaunchEntry(kernel=file.kernel, args=file.args, check=file.check)
+        entries = [(entry, ())]
+    else:
+        entries = [(entry, ("launches", i)) for i, entry in enumerate(file.launches)]
+    faults: list[Fault] = []
+    launches: list[LaunchSpec] = []
+    for entry, where in entries:
+        node = document.at(*where, "kernel")
+        try:
+            kernel_file, name = split_kernel(entry.kernel, node.place, path.parent)
+            launches.append(LaunchSpec(file, entry, where, kernel_file, name))
+        except AhbmcError as error:
+            faults += error.faults
+    if faults:
+        raise AhbmcError(*faults)
+    return Workload(path, file, tuple(launches), machine_set, document, sources)
+
+
+def read_text(path: Path, what: str, place: Place | None = None) -> str:
+    """The text of a file that a user named. Raises AhbmcError at `place` where it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise fail(f"there is no {what} {path}", place) from None
+    except UnicodeDecodeError:
+        raise fail(f"the {what} {path} is not UTF-8 text", place) from None
+    except OSError as error:
+        raise fail(f"the {what} {path} cannot be read: {error.strerror}", place) from None
+
+
+def split_kernel(text: str, place: Place | None, folder: Path) -> tuple[Path, str]:
+    """`FILE.py::NAME` as the file, which must exist in `folder`, and the name."""
+    file, separator, name = text.partition("::")
+    if not separator or not file or not name.isidentifier():
+        raise fail(f"`{text}` names no kernel", place, hint="write FILE.py::NAME, for example matmul.py::matmul_kernel")
+    path = folder / file
+    if not path.is_file():
+        hint = f"the path is relative to {folder}/" if not Path(file).is_absolute() else None
+        raise fail(f"there is no kernel file {path}", place, hint=hint)
+    return path, name
+
+
+def _with_overrides(document: Node, overrides: Sequence[str], sources: Sources) -> tuple[Node, tuple[str, ...]]:
+    """The document with every `path=value` put in, and those of the machine apart (`machine.` taken off)."""
+    machine_set: list[str] = []
+    faults: list[Fault] = []
+    for number, text in enumerate(overrides, 1):
+        name = f"--set[{number}]"
+        sources.add(name, text)
+        path, separator, value = text.partition("=")
+        steps = tuple(path.strip().split("."))
+        if not separator or not all(steps):
+            hint = "for example --set const.BLOCK=64"
+            faults.append(Fault(f"`{text}` is not path=value", Place(name, 1, 1), hint=hint))
+        elif steps[0] == "machine" and len(steps) > 1:
+            machine_set.append(text.strip().removeprefix("machine."))
+        else:
+            try:
+                node = (
+                    parse(value, name, column=len(path) + 2)
+                    if value.strip()
+                    else Node("", Place(name, 1, len(path) + 2))
+                )
+                document = with_value(document, steps, node, _step_places(name, steps))
+            except AhbmcError as error:
+                faults += error.faults
+    if faults:
+        raise AhbmcError(*faults)
+    return document, tuple(machine_set)
+
+
+def _step_places(name: str, steps: tuple[str, ...]) -> tuple[Place, ...]:
+    places: list[Place] = []
+    column = 1
+    for step in steps:
+        places.append(Place(name, 1, column, column + len(step)))
+        column += len(step) + 1
+    return tuple(places)
+
+
+def json_schema() -> dict[str, object]:
+    """The JSON Schema of workload files."""
+    return msgspec.json.schema(WorkloadFile)
