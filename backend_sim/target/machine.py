@@ -6,7 +6,8 @@ integer bytes, rates exact rationals (GB/s is bytes per ns). Numbers and their s
 
 What a compiler or an engine asks, and where it stands:
 
-    issue cycles of PE_CPU              pe.cpu.fixed_cycles_composite .fixed_cycles_single .cycles_per_byte .ps_per_cycle
+    issue cycles of PE_CPU              pe.cpu.fixed_cycles_composite .fixed_cycles_single .cycles_per_byte
+                                        .ps_per_cycle
     from the issue to an engine's start pe.sched.entry_dma_ps .entry_engine_ps, pe.ipcq.entry_ps
     tiles from DMA issue to FETCH's end pe.sched.stream_tiles
     GEMM: peak, tile (M, K, N), dtypes  pe.gemm.peak_tflops .tile .rates

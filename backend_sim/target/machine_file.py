@@ -1,4 +1,4 @@
-"""Machine files: found by name or path, extended (`base:`), overridden (`--set machine.PATH=VALUE`), decoded and checked.
+"""Machine files: found by name or path, extended (`base:`), overridden (`--set machine.PATH=VALUE`) and checked.
 
 Every fault names the line of the file (or of `--set`, whose n-th override is line n) that it lies on.
 """
@@ -10,10 +10,9 @@ from dataclasses import replace
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import msgspec
-from typing_extensions import TypeIs
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute
 
@@ -61,7 +60,7 @@ def machine_schema() -> dict[str, Any]:
     return schema
 
 
-def _is_array(value: Attribute | None) -> TypeIs[ArrayAttr[Attribute]]:
+def _is_array(value: Attribute | None) -> TypeGuard[ArrayAttr[Attribute]]:
     return isinstance(value, ArrayAttr)
 
 
