@@ -10,9 +10,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, FusedLoc, NameLoc
-from xdsl.ir import Attribute
+if TYPE_CHECKING:
+    from xdsl.ir import Attribute
 
 
 class Category(StrEnum):
@@ -76,6 +77,9 @@ def fail(
 
 def place_of(location: Attribute) -> Place | None:
     """The place of kernel text that an op's location names; None where the op has none."""
+    # Everything imports this file, `--help` too, and xDSL takes a quarter of a second to load.
+    from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, FusedLoc, NameLoc
+
     match location:
         case FileLineColLoc():
             return Place(location.filename.data, location.line.data, location.column.data)
