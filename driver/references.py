@@ -50,7 +50,7 @@ def _attention(q: Array, k: Array, v: Array, causal: bool = False, scale: float 
     scores = np.matmul(q, np.swapaxes(k, -1, -2)) * factor
     if causal:
         rows, columns = scores.shape[-2:]
-        hidden: Array = np.arange(columns) > np.arange(rows)[:, np.newaxis]
+        hidden = np.triu(np.ones((rows, columns), np.bool_), 1)
         scores = np.where(hidden, -np.inf, scores)
     return np.matmul(_softmax(scores), v)
 

@@ -1,0 +1,127 @@
+"""`ahbmc`: the command line. Parses arguments, calls the command's module, turns errors into text and an exit status.
+
+What a command does lies in `run.py`, `compile.py` and `listing.py`. They, and everything slow, are imported only when
+their command runs: `--help` must answer at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+_EPILOG = (
+    "exit status: 0 all well, 1 an error in what you gave, 2 wrong usage, 3 ran but a check failed, 70 internal error"
+)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line `argv` (None: the process's). Returns the exit status; never lets an exception out."""
+    try:
+        arguments = argument_parser().parse_args(argv)
+    except SystemExit as stop:  # argparse has said why
+        return stop.code if isinstance(stop.code, int) else 2
+    try:
+        return arguments.command(arguments)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # Whoever read our output has gone; the interpreter would complain again when it flushes.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except Exception as error:  # the one place that catches all: no input may end in a traceback
+        return _report(error, arguments)
+
+
+def _report(error: Exception, arguments: argparse.Namespace) -> int:
+    from ..dialects.errors import AhbmcError, Category, fail, render
+
+    if not isinstance(error, AhbmcError):
+        if os.environ.get("AHBMC_DEBUG"):
+            import traceback
+
+            traceback.print_exception(error)
+        message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        hint = "this is a fault of ahbmc: please report it with the input; AHBMC_DEBUG=1 shows where it arose"
+        error = fail(message.splitlines()[0], category=Category.INTERNAL, hint=hint)
+    print(render(error, getattr(arguments, "sources", None)), file=sys.stderr)
+    return error.exit_status
+
+
+def argument_parser() -> argparse.ArgumentParser:
+    """The whole command line, with one sub-parser per command."""
+    parser = argparse.ArgumentParser(
+        prog="ahbmc",
+        description="Compiles Triton-like kernels for AHBM and runs them on a model of the machine.",
+        epilog=_EPILOG,
+    )
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    _add_run(commands.add_parser("run", help="run a workload: latency, where it went, checked numbers"))
+    _add_compile(commands.add_parser("compile", help="compile a kernel and print its IR"))
+    _add_listings(commands)
+    return parser
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Compile the launches of a workload file, run them on the machine, check the numbers."
+    parser.epilog = f"F may be - for standard output. {_EPILOG}"
+    add = parser.add_argument
+    add("workload", metavar="WORKLOAD.yaml")
+    _add_common(parser)
+    add("--set", action="append", default=[], metavar="PATH=VALUE", help="as in the file: const.BLOCK_M=32, args.M=100,"
+        " options.form-composites.stage=b, machine.pe.gemm.peak_tflops=16")  # fmt: skip
+    add("--timing-only", action="store_true", help="compute no values (and check none)")
+    add("--json", metavar="F", help="write the result as one JSON object")
+    add("--trace", metavar="F", help="write a trace that Perfetto opens")
+    add("--oplog", metavar="F", help="write the op-log")
+    add("--oplog-text", metavar="F", help="write the op-log as text, one record a line")
+    add("--by-line", action="store_true", help="report the latency by line of the kernel as well")
+    parser.set_defaults(command=_lazily("run", "command"))
+
+
+def _add_compile(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Compile a kernel and print its IR."
+    parser.epilog = f"F may be - for standard output. {_EPILOG}"
+    add = parser.add_argument
+    add("input", metavar="WORKLOAD.yaml|KERNEL.py::NAME")
+    _add_common(parser)
+    add("--set", action="append", default=[], metavar="PATH=VALUE", help="of a workload file: const.BLOCK_M=32, ...")
+    add("--arg", action="append", default=[], metavar="NAME=TYPE", help="type of an argument: x=*fp16, n=i32, s=fp32")
+    add("--const", action="append", default=[], metavar="NAME=VALUE", help="value of a constexpr: BLOCK=128")
+    add("--emit", choices=("tl", "ahbm", "pe"), default="pe", help="level of the IR (default: pe)")
+    add("--debuginfo", action="store_true", help="print the locations of the ops")
+    add("-o", dest="output", default="-", metavar="F", help="where the IR goes (default: standard output)")
+    parser.set_defaults(command=_lazily("compile", "command"))
+
+
+def _add_common(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--machine", metavar="M", help="name of a machine (see `ahbmc machines`) or a machine file")
+    parser.add_argument(
+        "--pipeline", metavar="P", help="name of a pipeline (see `ahbmc pipelines`) or a list of passes"
+    )
+
+
+def _add_listings(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:  # pyright: ignore[reportPrivateUsage]
+    for name, about in (
+        ("passes", "the passes, each with its manual"),
+        ("pipelines", "the pipelines, with the reason of each pass"),
+        ("recipes", "the recipes that a composite may take before its GEMM"),
+        ("machines", "the machines that come with ahbmc"),
+    ):
+        parser = commands.add_parser(name, help=about, description=f"List {about}.")
+        parser.add_argument("names", nargs="*", metavar="NAME", help="only these, in full")
+        parser.set_defaults(command=_lazily("listing", name))
+
+
+def _lazily(module: str, function: str) -> Callable[[argparse.Namespace], int]:
+    def call(arguments: argparse.Namespace) -> int:
+        from importlib import import_module
+
+        return getattr(import_module(f".{module}", __package__), function)(arguments)
+
+    return call
+
+
+if __name__ == "__main__":
+    sys.exit(main())
