@@ -1,7 +1,8 @@
 """The one way in which anything here says that it cannot go on.
 
-A `Fault` says where, what was found, what was allowed and what to change; an `AhbmcError` carries every independent fault of one
-step, each once. Rendering needs the text of the files, which `Sources` reads on demand, so a pass need not carry text along.
+A `Fault` says where, what was found, what was allowed and what to change; an `AhbmcError` carries every independent
+fault of one step, each once. Rendering needs the text of the files, which `Sources` reads on demand, so a pass need not
+carry text along.
 """
 
 from __future__ import annotations
@@ -78,24 +79,26 @@ def fail(
 def place_of(location: Attribute) -> Place | None:
     """The place of kernel text that an op's location names; None where the op has none."""
     # Everything imports this file, `--help` too, and xDSL takes a quarter of a second to load.
-    from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, FusedLoc, NameLoc
+    from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FileLineColLoc, FusedLoc, NameLoc
 
     match location:
         case FileLineColLoc():
             return Place(location.filename.data, location.line.data, location.column.data)
         case NameLoc():
-            return place_of(location.child_loc)
+            return place_of(location.location)
         case CallSiteLoc():
             return place_of(location.callee)
-        case FusedLoc():
-            return next(filter(None, map(place_of, location.locations)), None)
+        case FusedLoc(locations=ArrayAttr() as parts):
+            return next(filter(None, map(place_of, parts)), None)
         case _:
             return None
 
 
 @dataclass
 class Sources:
-    """The texts that places point into. A text that is not a file (standard input, a live function) is put in with `add`."""
+    """The texts that places point into. A text that is not a file (standard input, a live function) is put in with
+    `add`.
+    """
 
     texts: dict[str, str] = field(default_factory=dict[str, str])
 

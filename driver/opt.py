@@ -12,8 +12,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..dialects.errors import AhbmcError, Place, Sources, fail, render
+from ..dialects.errors import Place, Sources, fail
 from ..passes import PASS_NAMES, PIPELINE_TEXT
+from .outermost import guarded
 
 SPLIT = "// -----"
 STDIN = "<stdin>"
@@ -26,11 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = argument_parser().parse_args(argv)
     sources = Sources()
     sources.add(PIPELINE_TEXT, args.passes)
-    try:
-        return _run(args, sources)
-    except AhbmcError as error:
-        print(render(error, sources), file=sys.stderr)
-        return error.exit_status
+    return guarded("ahbmc-opt", lambda: _run(args, sources), sources)
 
 
 def argument_parser() -> argparse.ArgumentParser:

@@ -1,0 +1,49 @@
+"""The outermost frame of a program of ours: whatever comes out of it becomes a message and an exit status, never a
+traceback.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Callable
+
+from ..dialects.errors import AhbmcError, Category, Fault, Sources, render
+
+INTERNAL = 70
+
+
+def guarded(program: str, body: Callable[[], int], sources: Sources) -> int:
+    """The exit status of `body`: its own, or that of the error that it raised, which is printed to standard error with
+    its places.
+
+    Anything that is no AhbmcError is a fault of ours: it is reported as `internal` in one line with the place in our
+    source, status 70.
+    """
+    try:
+        return body()
+    except AhbmcError as error:
+        print(render(error, sources), file=sys.stderr)
+        return error.exit_status
+    except BrokenPipeError:
+        # The reader (`| head`) has gone; nothing more can be said to it. Python must not try again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        print(render(AhbmcError(internal_fault(program, error))), file=sys.stderr)
+        return INTERNAL
+
+
+def internal_fault(program: str, error: Exception) -> Fault:
+    """What an exception that nobody expected says to a user."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return Fault(
+        f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}",
+        None,
+        Category.INTERNAL,
+        hint=f"this is a fault of {program}, not of your input: please report it with the input",
+        notes=(f"raised at {frame.filename}:{frame.lineno} in {frame.name}",),
+    )
