@@ -1,0 +1,109 @@
+"""Handlers of the `tl` ops on blocks that touch no memory: shapes, pointers, reductions, products and composites by
+their bodies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Operation
+
+from ...dialects import tl
+from ...dialects.pointer import PointerType
+from ...dialects.shapes import element_of, shape_of
+from .closures import Builder, Handler, Step
+from .dtypes import numpy_dtype
+from .elementwise import product, reduce
+from .scalars import binary, scalar, ternary, unary
+
+
+def _make_range(op: Operation, builder: Builder) -> None:
+    assert isinstance(op, tl.MakeRangeOp)
+    builder.constant(op.result, np.arange(op.start.value.data, op.end.value.data, dtype=np.int32))
+
+
+def _splat(op: Operation, builder: Builder) -> Step:
+    shape, dtype = shape_of(op.results[0].type), numpy_dtype(op.results[0].type)
+    return unary(lambda value: np.broadcast_to(np.asarray(value, dtype), shape), op, builder)
+
+
+def _expand_dims(op: Operation, builder: Builder) -> Step:
+    assert isinstance(op, tl.ExpandDimsOp)
+    axis = op.axis.value.data
+    return unary(lambda value: np.expand_dims(value, axis), op, builder)
+
+
+def _broadcast(op: Operation, builder: Builder) -> Step:
+    shape = shape_of(op.results[0].type)
+    return unary(lambda value: np.broadcast_to(value, shape), op, builder)
+
+
+def _reshape(op: Operation, builder: Builder) -> Step:
+    shape = shape_of(op.results[0].type)
+    return unary(lambda value: np.reshape(value, shape), op, builder)
+
+
+def _trans(op: Operation, builder: Builder) -> Step:
+    assert isinstance(op, tl.TransOp)
+    order = op.permutation
+    return unary(lambda value: np.transpose(value, order), op, builder)
+
+
+def _addptr(op: Operation, builder: Builder) -> Step:
+    element = element_of(op.operands[0].type)
+    assert isinstance(element, PointerType)
+    itemsize = numpy_dtype(element.element_type).itemsize
+    if isinstance(op.results[0].type, TensorType):
+        return binary(lambda pointers, offsets: pointers + offsets.astype(np.int64) * itemsize, op, builder)
+    return binary(lambda pointer, offset: pointer + offset * itemsize, op, builder)
+
+
+def _reduce(op: Operation, builder: Builder) -> Step:
+    assert isinstance(op, tl.ReduceOp)
+    kind, axis, is_unsigned = op.kind.data, op.axis.value.data, op.unsigned is not None
+    if isinstance(op.result.type, TensorType):
+        return unary(lambda block: reduce(kind, block, axis, is_unsigned=is_unsigned), op, builder)
+    dtype = numpy_dtype(op.result.type)
+    return unary(lambda block: scalar(reduce(kind, block, axis, is_unsigned=is_unsigned), dtype), op, builder)
+
+
+def _dot(op: Operation, builder: Builder) -> Step:
+    assert isinstance(op, tl.DotOp)
+    dtype = numpy_dtype(op.result.type)
+    if op.acc is None:
+        return binary(lambda a, b: product(a, b, None, dtype), op, builder)
+    return ternary(lambda a, b, acc: product(a, b, acc, dtype), op, builder)
+
+
+def _composite(op: Operation, builder: Builder) -> None:
+    assert isinstance(op, tl.CompositeOp)
+    for result, slot in zip(op.outputs, builder.inline(op.body, op.inputs), strict=True):
+        builder.alias(result, slot)
+
+
+def _copy_to(op: Operation, builder: Builder) -> None:
+    assert isinstance(op, tl.CopyToOp)
+    builder.alias(op.result, builder.slot(op.source))
+
+
+def _no_values(op: Operation, builder: Builder) -> None:
+    """Ops of time only."""
+
+
+BLOCK_HANDLERS: Mapping[str, Handler] = {
+    "tl.make_range": _make_range,
+    "tl.splat": _splat,
+    "tl.expand_dims": _expand_dims,
+    "tl.broadcast": _broadcast,
+    "tl.reshape": _reshape,
+    "tl.trans": _trans,
+    "tl.addptr": _addptr,
+    "tl.reduce": _reduce,
+    "tl.dot": _dot,
+    "tl.composite": _composite,
+    "tl.copy_to": _copy_to,
+    "tl.wait": _no_values,
+    "tl.cycles": _no_values,
+}

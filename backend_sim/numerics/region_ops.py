@@ -1,0 +1,56 @@
+"""Handlers of `ahbm.region` and `ahbm.cut`, which the reference, the device and PE_CPU share: SSA numbers become a
+`Region`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from xdsl.ir import Operation
+
+from ...dialects.region import CutOp, RegionOp, RegionType
+from .closures import Builder, Handler, Slots, Step
+from .dtypes import numpy_dtype
+from .regions import Axis, Region
+
+
+def _axis(op: RegionOp, number: int, builder: Builder) -> Callable[[Slots], Axis]:
+    """Makes the axis of given number from the slots."""
+    size, stride, lo, hi = (builder.slot(v[number]) for v in (op.sizes, op.strides, op.los, op.his))
+    kind = op.axis_kinds[number]
+    if kind == "folded":
+        start, width, high = builder.slots(op.fold_of(number))
+        return lambda s: Axis(s[size], s[stride], s[lo], s[hi], s[start], s[width], s[high])
+    if kind == "indexed":
+        index = builder.slot(op.index_of(number))
+        return lambda s: Axis(s[size], s[stride], s[lo], s[hi], indices=s[index])
+    return lambda s: Axis(s[size], s[stride], s[lo], s[hi])
+
+
+def _region(op: Operation, builder: Builder) -> Step:
+    assert isinstance(op, RegionOp) and isinstance(op.result.type, RegionType)
+    dtype = numpy_dtype(op.result.type.element_type)
+    pad: Any = 0 if op.pad is None else op.pad.value.data
+    base, offset, out = builder.slot(op.base), builder.slot(op.offset), builder.slot(op.result)
+    axes = [_axis(op, number, builder) for number in range(len(op.sizes))]
+
+    def step(slots: Slots) -> None:
+        slots[out] = Region(slots[base], slots[offset], tuple([axis(slots) for axis in axes]), dtype, pad)
+
+    return step
+
+
+def _cut(op: Operation, builder: Builder) -> Step:
+    assert isinstance(op, CutOp)
+    axis = op.axis.value.data
+    region, start, size = builder.slots(op.operands)
+    out = builder.slot(op.result)
+
+    def step(slots: Slots) -> None:
+        slots[out] = slots[region].cut(axis, slots[start], slots[size])
+
+    return step
+
+
+REGION_HANDLERS: Mapping[str, Handler] = {"ahbm.region": _region, "ahbm.cut": _cut}

@@ -1,0 +1,163 @@
+"""A region at run time: numbers instead of SSA values, the lanes it names, and reading and writing them in an
+allocation's bytes.
+
+It is what the reference, the device and the engine (sizes, byte ranges) know of `dialects/region.py`; offsets count in
+elements.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from .dtypes import Array, DType
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One axis: `size` lanes of which `[lo, hi)` are valid. A fold width of 0 means no fold; `indices` only where it is
+    indexed.
+    """
+
+    size: int
+    stride: int
+    lo: int
+    hi: int
+    fold_start: int = 0
+    fold_width: int = 0
+    fold_stride: int = 0
+    indices: Array | None = None
+
+    @property
+    def valid(self) -> int:
+        """The number of valid lanes."""
+        return max(0, self.hi - self.lo)
+
+    @property
+    def affine(self) -> bool:
+        return self.indices is None and not self.fold_width
+
+    def offsets(self) -> Array:
+        """Where the valid lanes lie along this axis, in elements (int64)."""
+        if self.indices is not None:
+            return self.stride * self.indices[self.lo : self.hi].astype(np.int64)
+        lanes = np.arange(self.lo, max(self.lo, self.hi), dtype=np.int64)
+        if not self.fold_width:
+            return self.stride * lanes
+        high, low = np.divmod(self.fold_start + lanes, self.fold_width)
+        return self.fold_stride * high + self.stride * low
+
+    def span(self) -> tuple[int, int]:
+        """Lowest and highest offset of a valid lane; there must be one."""
+        if self.affine:
+            ends = self.stride * self.lo, self.stride * (self.hi - 1)
+            return min(ends), max(ends)
+        offsets = self.offsets()
+        return int(offsets.min()), int(offsets.max())
+
+    def cut(self, start: int, size: int) -> Axis:
+        """`size` lanes from lane `start` on, as an axis of its own whose offsets count from the old lane `start` where
+        it is affine.
+        """
+        lo, hi = (min(max(bound - start, 0), size) for bound in (self.lo, self.hi))
+        indices = None if self.indices is None else self.indices[start : start + size]
+        fold_start = self.fold_start + start if self.fold_width else 0
+        return replace(self, size=size, lo=lo, hi=hi, fold_start=fold_start, indices=indices)
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A region of HBM. `base` is a byte address, `offset` counts elements from it; `pad` is what lanes without memory
+    hold.
+    """
+
+    base: int
+    offset: int
+    axes: tuple[Axis, ...]
+    dtype: DType
+    pad: Any = 0
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return tuple(axis.size for axis in self.axes)
+
+    @property
+    def valid_sizes(self) -> tuple[int, ...]:
+        return tuple(axis.valid for axis in self.axes)
+
+    @property
+    def valid_bytes(self) -> int:
+        """Bytes that a transfer of it moves."""
+        return prod(self.valid_sizes) * self.dtype.itemsize
+
+    @property
+    def box(self) -> tuple[slice, ...]:
+        """The valid lanes, as an index of a block of the region's sizes."""
+        return tuple(slice(axis.lo, max(axis.lo, axis.hi)) for axis in self.axes)
+
+    def cut(self, axis: int, start: int, size: int) -> Region:
+        """`size` lanes along `axis` from lane `start` on."""
+        old = self.axes[axis]
+        moved = start * old.stride if old.affine else 0
+        axes = (*self.axes[:axis], old.cut(start, size), *self.axes[axis + 1 :])
+        return replace(self, offset=self.offset + moved, axes=axes)
+
+    def byte_range(self) -> tuple[int, int]:
+        """The addresses [first, end) that bound all valid lanes; an empty range at `base` where there is none."""
+        if not all(self.valid_sizes):
+            return self.base, self.base
+        spans = [axis.span() for axis in self.axes]
+        low = self.offset + sum(span[0] for span in spans)
+        high = self.offset + sum(span[1] for span in spans) + 1
+        return self.base + low * self.dtype.itemsize, self.base + high * self.dtype.itemsize
+
+    def offsets(self) -> Array:
+        """Element offsets from `base` of all valid lanes, as an array of `valid_sizes`."""
+        rank, total = len(self.axes), np.full((1,) * len(self.axes), self.offset, dtype=np.int64)
+        for number, axis in enumerate(self.axes):
+            total = total + axis.offsets().reshape([-1 if d == number else 1 for d in range(rank)])
+        return np.broadcast_to(total, self.valid_sizes)
+
+    def in_memory(self, data: Array, data_base: int) -> Array | None:
+        """The valid lanes as a view of `data` (bytes that start at address `data_base`); None where an axis is not
+        affine.
+        """
+        if not all(axis.affine for axis in self.axes):
+            return None
+        itemsize = self.dtype.itemsize
+        first = self.offset + sum(axis.lo * axis.stride for axis in self.axes)
+        start = self.base - data_base + first * itemsize
+        elements = data[start : start + itemsize].view(self.dtype)
+        return as_strided(elements, self.valid_sizes, [axis.stride * itemsize for axis in self.axes])
+
+    def read(self, data: Array, data_base: int) -> Array:
+        """A fresh block of the region's sizes; the caller has checked `byte_range` against `data`."""
+        block = np.empty(self.sizes, self.dtype) if self.valid_sizes == self.sizes else self.padding()
+        if all(self.valid_sizes):
+            view = self.in_memory(data, data_base)
+            if view is None:
+                index = self.offsets() + (self.base - data_base) // self.dtype.itemsize
+                view = data.view(self.dtype)[index]
+            block[self.box] = view
+        return block
+
+    def padding(self) -> Array:
+        """A block of the region's sizes that holds nothing but the pad value."""
+        return np.full(self.sizes, self.pad, self.dtype)
+
+    def write(self, block: Array, data: Array, data_base: int) -> None:
+        """Write the valid lanes of a block of the region's sizes; the caller has checked `byte_range` against
+        `data`.
+        """
+        if not all(self.valid_sizes):
+            return
+        view = self.in_memory(data, data_base)
+        if view is not None and all(axis.stride or axis.valid == 1 for axis in self.axes):
+            view[...] = block[self.box]
+            return
+        index = self.offsets() + (self.base - data_base) // self.dtype.itemsize
+        data.view(self.dtype)[index] = block[self.box]
