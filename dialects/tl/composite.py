@@ -123,7 +123,8 @@ class CompositeOp(IRDLOperation):
                 ),
             )
         if self.properties:
-            printer.print_string(" ")
+            # With the keyword, since the body too begins with a brace.
+            printer.print_string(" attributes ")
             printer.print_attr_dict(self.properties)
         if self.outputs:
             printer.print_string(" -> ")
@@ -150,9 +151,14 @@ class CompositeOp(IRDLOperation):
             operands.append(parser.resolve_operand(operand, kind))
 
         parser.parse_comma_separated_list(parser.Delimiter.PAREN, one)
-        properties = parser.parse_optional_attr_dict()
+        properties = parser.parse_optional_attr_dict_with_keyword()
         results: list[Attribute] = []
         if parser.parse_optional_punctuation("->"):
             results = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
         body = parser.parse_region(arguments)
-        return cls.create(operands=operands, result_types=results, properties=dict(properties), regions=[body])
+        return cls.create(
+            operands=operands,
+            result_types=results,
+            properties=dict(properties.data) if properties else {},
+            regions=[body],
+        )
