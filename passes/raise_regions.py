@@ -1,0 +1,117 @@
+"""`raise-regions`: loads and stores of blocks of pointers become loads and stores of regions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, ModuleOp, TensorType
+from xdsl.ir import Attribute, SSAValue
+from xdsl.passes import ModulePass
+
+from ..dialects import tl
+from ..dialects.remarks import Subject, remark
+from ..dialects.shapes import shape_of
+from .affine import Affine, AffineAnalysis
+from .masks import Box, box_of
+from .materialise import Materialiser
+from .region_form import Number, RegionForm, describe, write
+
+SCATTERED = "pointers that are not separable by axis"
+
+
+@dataclass(frozen=True)
+class RaiseRegionsPass(ModulePass):
+    """Make every load and store whose addresses are separable by axis one of a region.
+
+    before:  %x = tl.load %pointers mask(%in_range) : tensor<8x!tl.ptr<f32>> -> tensor<8xf32>
+    after:   %r = ahbm.region %base[%offset] sizes(%c8) strides(%c1) lo(%c0) hi(%valid) ...
+             %x = tl.load_region %r : !ahbm.region<f32, 1> -> tensor<8xf32>
+
+    Per axis an address is affine, folded (`//` and `%`) or indexed (a block of numbers). A mask that is a conjunction
+    of bounds per axis becomes lower and upper bounds, a condition that is the same for all lanes empties the region,
+    `other` becomes the pad value.
+
+    needs:   loops from 0 by 1 (`normalise-loops`), so that carried pointers are `init + t * increment`.
+    keeps:   values; the order of memory accesses. What is not separable stays a load (a gather) or a store (a
+             scatter) and leaves a remark with the reason; so do accesses of single scalars.
+    options: none
+    """
+
+    name = "raise-regions"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in (f for f in op.walk() if isinstance(f, func.FuncOp)):
+            analysis = AffineAnalysis(function)
+            accesses = [a for a in function.walk() if isinstance(a, tl.LoadOp | tl.StoreOp)]
+            # Backwards, because an access may use the block that an earlier one loads, and that value is about to be
+            # replaced.
+            notes = [_raise(access, analysis) for access in reversed(accesses)]
+            for note in reversed(notes):
+                remark(op, self.name, *note)
+
+
+_Note = tuple[Subject, str, str, Attribute]
+
+
+def _raise(access: tl.LoadOp | tl.StoreOp, analysis: AffineAnalysis) -> _Note:
+    """Raise one access if that can be done; what became of it, for a remark."""
+    subject: Subject = "load" if isinstance(access, tl.LoadOp) else "store"
+    at = access.location
+    if not shape_of(access.pointer.type):
+        return subject, "scalar", "one element", at
+    kept = "gathered" if subject == "load" else "scattered"
+    pointer = analysis.of(access.pointer)
+    if pointer is None or pointer.base is None or shape_of(pointer.base.type):
+        return subject, kept, SCATTERED, at
+    box = box_of(access.mask, analysis) if access.mask is not None else Box.whole(len(pointer.shape))
+    if box.rest:
+        return subject, kept, box.rest[0], at
+    maker = Materialiser(analysis.symbols, access)
+    if isinstance(access, tl.LoadOp):
+        form = _raise_load(access, pointer, box, maker)
+    else:
+        form = describe(pointer, box, None, maker)
+        maker.insert_effect(tl.StoreRegionOp(write(form, maker).result, access.value, access.hints))
+        access.detach()
+        access.erase()
+    indexed = [d for d, axis in enumerate(form.axes) if axis.kind == "indexed"]
+    if indexed:
+        return subject, kept, f"axis {indexed[0]} goes by a block of indices", at
+    return subject, "strided", "", at
+
+
+def _raise_load(load: tl.LoadOp, pointer: Affine, box: Box, maker: Materialiser) -> RegionForm:
+    pad = uniform_number(load.other) if load.other is not None else None
+    form = describe(pointer, box, None if pad is None or _is_zero(pad) else pad, maker)
+    kind = cast("TensorType[Attribute]", load.result.type)
+    loaded = maker.insert(tl.LoadRegionOp(write(form, maker).result, kind, load.hints))
+    if load.other is not None and pad is None:
+        # A value that differs by lane, or is known at run time only, is no pad value: take it lane by lane.
+        assert load.mask is not None
+        loaded = maker.insert(tl.SelectOp(load.mask, loaded, load.other))
+    loaded.name_hint = load.result.name_hint
+    load.result.replace_all_uses_with(loaded)
+    load.detach()
+    load.erase()
+    return form
+
+
+def uniform_number(value: SSAValue) -> Number | None:
+    """The constant that every lane of `value` holds, as an attribute of its element type."""
+    op = value.owner
+    if isinstance(op, tl.SplatOp | tl.BroadcastOp | tl.ExpandDimsOp):
+        return uniform_number(op.operand)
+    if not isinstance(op, arith.ConstantOp):
+        return None
+    if isinstance(op.value, FloatAttr | IntegerAttr):
+        return op.value
+    if isinstance(op.value, DenseIntOrFPElementsAttr) and op.value.is_splat():
+        return next(iter(op.value.get_attrs()))
+    return None
+
+
+def _is_zero(number: Number) -> bool:
+    return number.value.data == 0
