@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.traits import IsolatedFromAbove, NoTerminator
+from xdsl.traits import NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from .errors import AhbmcError, Category, Fault, place_of
@@ -44,9 +44,7 @@ def _message(error: VerifyException) -> str:
 
 
 def invisible_operands(module: ModuleOp) -> list[tuple[Operation, str]]:
-    """Every operand that is not visible where it is used: defined later, in a region that has ended, or outside an
-    isolated region.
-    """
+    """Every operand that is not visible where it is used: defined later, or in a region that has ended."""
     found: list[tuple[Operation, str]] = []
     for region in module.regions:
         _scan(region, set(), found)
@@ -67,7 +65,7 @@ def _scan_block(block: Block, visible: set[SSAValue], found: list[tuple[Operatio
             if operand not in visible:
                 name = f" (%{operand.name_hint})" if operand.name_hint else ""
                 found.append((op, f"operand {number}{name} is used where its value is not defined"))
-        inner = set[SSAValue]() if op.has_trait(IsolatedFromAbove) else visible
+        # Values from outside an isolated region are visible here: the trait's own check refuses them.
         for nested in op.regions:
-            _scan(nested, inner, found)
+            _scan(nested, visible, found)
         visible.update(op.results)
