@@ -67,7 +67,9 @@ def compare(name: str, copies: Sequence[Array], want: Array, check: Check, place
     have, should = got.astype(np.float64), want.astype(np.float64)
     with np.errstate(all="ignore"):
         error = np.where((have == should) | (np.isnan(have) & np.isnan(should)), 0.0, np.abs(have - should))
-        bad = ~(error <= check.atol + check.rtol * np.abs(should))  # a NaN on one side is bad
+        # Infinities and NaNs must be met exactly; a NaN on one side only is a NaN error, which no bound admits.
+        bound = np.where(np.isfinite(should), check.atol + check.rtol * np.abs(should), 0.0)
+        bad = ~(error <= bound)
         large = np.abs(should) > check.atol
         relative = np.where(large, error / np.abs(should), 0.0)
     errors = (float(np.max(error, initial=0.0)), float(np.max(relative, initial=0.0)))

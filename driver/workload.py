@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from ..backend_sim.target.document import Node, decode, parse, with_value
+from ..backend_sim.target.machine_file import SET
 from ..dialects.errors import AhbmcError, Fault, Place, Sources, fail
 
 DTypeName: TypeAlias = Literal[
@@ -279,39 +280,36 @@ def split_kernel(text: str, place: Place | None, folder: Path) -> tuple[Path, st
 
 
 def _with_overrides(document: Node, overrides: Sequence[str], sources: Sources) -> tuple[Node, tuple[str, ...]]:
-    """The document with every `path=value` put in, and those of the machine apart (`machine.` taken off)."""
-    machine_set: list[str] = []
+    """The document with every `path=value` put in, and those of the machine apart (`machine.` taken off).
+
+    Line n of the text `--set` is the n-th override; those of the machine come first, as `machine_file.py` counts them.
+    """
+    machine_set = tuple(t.strip().removeprefix("machine.") for t in overrides if t.strip().startswith("machine."))
+    others = [t for t in overrides if not t.strip().startswith("machine.")]
+    sources.add(SET, "\n".join((*machine_set, *others)))
     faults: list[Fault] = []
-    for number, text in enumerate(overrides, 1):
-        name = f"--set[{number}]"
-        sources.add(name, text)
+    for line, text in enumerate(others, len(machine_set) + 1):
         path, separator, value = text.partition("=")
         steps = tuple(path.strip().split("."))
         if not separator or not all(steps):
-            hint = "for example --set const.BLOCK=64"
-            faults.append(Fault(f"`{text}` is not path=value", Place(name, 1, 1), hint=hint))
-        elif steps[0] == "machine" and len(steps) > 1:
-            machine_set.append(text.strip().removeprefix("machine."))
-        else:
-            try:
-                node = (
-                    parse(value, name, column=len(path) + 2)
-                    if value.strip()
-                    else Node("", Place(name, 1, len(path) + 2))
-                )
-                document = with_value(document, steps, node, _step_places(name, steps))
-            except AhbmcError as error:
-                faults += error.faults
+            faults.append(Fault(f"`{text}` is not path=value", Place(SET, line, 1), hint="write const.BLOCK=64"))
+            continue
+        column = len(path) + 2
+        try:
+            node = parse(value, SET, line, column) if value.strip() else Node("", Place(SET, line, column))
+            document = with_value(document, steps, node, _step_places(line, steps))
+        except AhbmcError as error:
+            faults += error.faults
     if faults:
         raise AhbmcError(*faults)
-    return document, tuple(machine_set)
+    return document, machine_set
 
 
-def _step_places(name: str, steps: tuple[str, ...]) -> tuple[Place, ...]:
+def _step_places(line: int, steps: tuple[str, ...]) -> tuple[Place, ...]:
     places: list[Place] = []
     column = 1
     for step in steps:
-        places.append(Place(name, 1, column, column + len(step)))
+        places.append(Place(SET, line, column, column + len(step)))
         column += len(step) + 1
     return tuple(places)
 
