@@ -5,17 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from ...dialects.errors import Fault
+from ...dialects.errors import Fault, Place
 from .document import Node
 from .machine import Machine
 
-_Finding = tuple[tuple[str | int, ...], str, str | None]
+_Path = tuple[str | int, ...]
+_Finding = tuple[tuple[_Path, ...], str, str | None]
 
 
 def faults_of(machine: Machine, root: Node) -> list[Fault]:
     """Every violation in `machine`, placed in the document `root` that it was decoded from."""
     findings = [*_mesh(machine), *_attached(machine), *_cubes(machine), *_memories(machine)]
-    return [Fault(message, root.at(*path).place, hint=hint) for path, message, hint in findings]
+    return [Fault(message, _place(root, paths), hint=hint) for paths, message, hint in findings]
+
+
+def _place(root: Node, paths: tuple[_Path, ...]) -> Place:
+    """Where the fault lies: of several values that do not fit together, one that the own file or `--set` gave."""
+    places = [root.at(*path).place for path in paths]
+    return next((place for place in places if place.file == "--set"), None) or next(
+        (place for place in places if place.file == root.place.file and place != root.place), places[0]
+    )
 
 
 def router_names(machine: Machine) -> tuple[str, ...]:
@@ -29,22 +38,22 @@ def _mesh(machine: Machine) -> Iterator[_Finding]:
     mesh = machine.cube.mesh
     for key, values in (("rows_mm", mesh.rows_mm), ("columns_mm", mesh.columns_mm)):
         if not values or any(a >= b for a, b in pairwise(values)):
-            yield (("cube", "mesh", key), f"`{key}` must be one or more positions in rising order", None)
+            yield (("cube", "mesh", key),), f"`{key}` must be one or more positions in rising order", None
     for i, name in enumerate(mesh.missing):
         row, column = name[1:].split("c")
         if int(row) >= len(mesh.rows_mm) or int(column) >= len(mesh.columns_mm):
             size = f"{len(mesh.rows_mm)} x {len(mesh.columns_mm)}"
-            yield (("cube", "mesh", "missing", i), f"router {name} lies outside the mesh of {size}", None)
+            yield (("cube", "mesh", "missing", i),), f"router {name} lies outside the mesh of {size}", None
     if names := router_names(machine):
         if unreached := set(names) - _reached(names):
             first = min(unreached, key=names.index)
             yield (
-                ("cube", "mesh"),
+                (("cube", "mesh"),),
                 f"router {first} is cut off from {names[0]}",
                 "leave a router in its row or column",
             )
     else:
-        yield (("cube", "mesh"), "no router is left", None)
+        yield (("cube", "mesh"),), "no router is left", None
 
 
 def _reached(names: tuple[str, ...]) -> set[str]:
@@ -71,9 +80,9 @@ def _attached(machine: Machine) -> Iterator[_Finding]:
         used += [(("cube", "ucie", side, i), name) for side, list_ in sides.items() for i, name in enumerate(list_)]
     for path, name in used:
         if name not in names:
-            yield (path, f"there is no router {name}", f"routers: {names[0]} to {names[-1]}" if names else None)
+            yield (path,), f"there is no router {name}", f"routers: {names[0]} to {names[-1]}" if names else None
     if not cube.pes:
-        yield (("cube", "pes"), "a cube needs at least one PE", None)
+        yield (("cube", "pes"),), "a cube needs at least one PE", None
 
 
 def _cubes(machine: Machine) -> Iterator[_Finding]:
@@ -82,27 +91,29 @@ def _cubes(machine: Machine) -> Iterator[_Finding]:
     for side, need in needed.items():
         if need and (ucie is None or not getattr(ucie, side)):
             message = f"{rows} x {columns} cubes{' with IO' if io else ''} need the port `{side}` of `cube.ucie`"
-            yield (("cube", "ucie"), message, "give the routers that its connections join")
+            yield (("cube", "ucie"), ("sip", "cubes")), message, "give the routers that its connections join"
     if io is not None:
         for i, cube in enumerate(io.cubes):
             if cube >= machine.cubes_per_sip:
-                yield (("sip", "io", "cubes", i), f"there is no cube {cube} in a SIP of {machine.cubes_per_sip}", None)
+                message = f"there is no cube {cube} in a SIP of {machine.cubes_per_sip}"
+                yield (("sip", "io", "cubes", i), ("sip", "cubes")), message, None
         if not io.cubes:
-            yield (("sip", "io", "cubes"), "the IO chiplet feeds no cube", None)
+            yield (("sip", "io", "cubes"),), "the IO chiplet feeds no cube", None
     if machine.sips > 1 and (machine.inter_sip is None or io is None):
-        yield (("sips",), f"{machine.sips} SIPs need `inter_sip` and `sip.io` to reach each other", "or set sips: 1")
+        paths = (("sips",), ("inter_sip",), ("sip", "io"))
+        yield paths, f"{machine.sips} SIPs need `inter_sip` and `sip.io` to reach each other", "or set sips: 1"
 
 
 def _memories(machine: Machine) -> Iterator[_Finding]:
     tcm, noc = machine.pe.tcm, machine.noc
     if tcm.scratch_bytes > tcm.bytes:
         message = f"scratch of {tcm.scratch_bytes} bytes is larger than the TCM of {tcm.bytes}"
-        yield (("pe", "tcm", "scratch_bytes"), message, None)
+        yield (("pe", "tcm", "scratch_bytes"), ("pe", "tcm", "bytes")), message, None
     if noc.packet_bytes % noc.flit_bytes:
         message = f"a packet of {noc.packet_bytes} bytes is no whole number of flits of {noc.flit_bytes}"
-        yield (("noc", "packet_bytes"), message, None)
+        yield (("noc", "packet_bytes"), ("noc", "flit_bytes")), message, None
     if machine.hbm.slice_bytes % machine.hbm.burst_bytes:
         message = (
             f"a slice of {machine.hbm.slice_bytes} bytes is no whole number of bursts of {machine.hbm.burst_bytes}"
         )
-        yield (("hbm", "slice_bytes"), message, None)
+        yield (("hbm", "slice_bytes"), ("hbm", "burst_bytes")), message, None

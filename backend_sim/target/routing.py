@@ -112,7 +112,7 @@ def _xy_filter(machine: Machine, source: str, target: str) -> Callable[[Edge], b
 
 
 def _cubes_on_the_way(machine: Machine, source: str, target: str) -> list[str]:
-    """The cubes from `source` to `target`; the IO chiplet stands for the cube that it feeds in the other end's column."""
+    """The cubes from `source` to `target`; the IO chiplet stands for the cube it feeds in the other end's column."""
     columns, sip = machine.sip.cubes[1], source.partition(".")[0]
     ends = [int(cube.rpartition("cube")[2]) if (cube := cube_of(node)) else None for node in (source, target)]
     if None in ends:

@@ -1,4 +1,4 @@
-"""The graph of a SIP: nodes with an overhead, directed edges with a rate and a length, built from the machine description.
+"""The graph of a SIP, built from the machine description: nodes with an overhead, directed edges with a length.
 
 Node names are text and part of the machine's meaning (equal distances are decided by them, see `routing.py`):
 
@@ -27,8 +27,10 @@ _OPPOSITE = {"n": "s", "s": "n", "e": "w", "w": "e"}
 
 @dataclass(frozen=True)
 class Edge:
-    """One direction of a link. A message's head pays `overhead_ps` of `source`; each flit holds the edge for
-    `flit_ps(bytes)`. `gb_per_s` None: the edge takes no time for bytes."""
+    """One direction of a link. A head flit pays `overhead_ps` of `source`; each flit holds the edge for `flit_ps`.
+
+    `gb_per_s` None: the edge takes no time for bytes.
+    """
 
     source: str
     target: str
@@ -44,7 +46,7 @@ class Edge:
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """Nodes of one SIP (name -> overhead in ps) and their edges (source -> target -> edge), in the order of building."""
+    """Nodes of one SIP (name -> overhead in ps) and their edges (source -> target -> edge), as built."""
 
     nodes: dict[str, int]
     edges: dict[str, dict[str, Edge]]

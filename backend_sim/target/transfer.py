@@ -1,8 +1,8 @@
 """How long one message takes when nothing else is in flight: closed forms of the flit train over a route.
 
-A message is a train of flits. Each flit holds an edge for its service (`Edge.flit_ps`); only the head pays node overheads.
-Three instants describe a train at a node: arrival of its first flit, of its last but one, and of its last. All times are
-integer picoseconds made of the same rounded terms that the flit-by-flit recursion has.
+A message is a train of flits. Each flit holds an edge for its service (`Edge.flit_ps`); only the head pays overheads of
+nodes. Three instants describe a train at a node: arrival of its first flit, of its last but one, and of its last. All
+times are integer picoseconds made of the same rounded terms that the flit-by-flit recursion has.
 """
 
 from __future__ import annotations

@@ -1,0 +1,212 @@
+"""What commands and services cost: pure functions of (facts of a command, machine), the same for all who ask.
+
+It knows no IR: sizes, counts, kinds and names of element types come in, picoseconds go out. Numbers stand in the
+machine file; here are the formulas. The way through the network is `transfer.py`'s.
+
+    issue of a command    round-half-even(FIXED + logical bytes * R) cycles, FIXED by composite or single-op
+    GEMM                  2 M K N / (peak * rate of the element type); a tile of a composite is always a whole tile
+    MATH                  ceil(elements / lanes) * passes of the kind
+    FETCH, STORE          bytes / rate for each of the servers in series
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ...dialects.elementwise import BY_KIND
+from ...dialects.errors import Category, fail
+from .machine import GemmRates, Machine
+from .quantities import Rate, round_half_up, service_ps
+from .topology import pe_node, slice_node
+from .transfer import read_ps, write_ack_ps
+
+_RATE_OF = {
+    "f8E4M3FN": "f8",
+    "f8E4M3FNUZ": "f8",
+    "f8E4M3B11FNUZ": "f8",
+    "f8E4M3": "f8",
+    "f8E5M2": "f8",
+    "f8E5M2FNUZ": "f8",
+    "i8": "i8",
+    "f16": "f16",
+    "bf16": "bf16",
+    "f32": "f32",
+    "f64": "f64",
+}
+_BITS = {"f8": 8, "i8": 8, "f16": 16, "bf16": 16, "f32": 32, "f64": 64}
+
+
+def issue_cycles(machine: Machine, logical_bytes: int, *, composite: bool) -> int:
+    """Cycles of PE_CPU to issue one command of `logical_bytes`."""
+    cpu = machine.pe.cpu
+    fixed = cpu.fixed_cycles_composite if composite else cpu.fixed_cycles_single
+    return round(fixed + logical_bytes * cpu.cycles_per_byte)
+
+
+def cycles_ps(machine: Machine, cycles: int) -> int:
+    """Time of `cycles` of PE_CPU."""
+    return round_half_up(cycles * machine.pe.cpu.ps_per_cycle)
+
+
+def issue_ps(machine: Machine, logical_bytes: int, *, composite: bool) -> int:
+    """Time of PE_CPU to issue one command of `logical_bytes`."""
+    return cycles_ps(machine, issue_cycles(machine, logical_bytes, composite=composite))
+
+
+def gemm_rate(machine: Machine, element: str) -> Rate:
+    """Share of the GEMM engine's peak on operands of this element type (`f16`, `f8E4M3FN`, ...)."""
+    rates: GemmRates = machine.pe.gemm.rates
+    if element not in _RATE_OF:
+        message = f"the GEMM engine does not take {element} (it takes {', '.join(_BITS)})"
+        raise fail(message, category=Category.UNSUPPORTED, hint="cast the operands of the dot")
+    return getattr(rates, _RATE_OF[element])
+
+
+def gemm_ps(machine: Machine, m: int, k: int, n: int, element: str) -> int:
+    """Service of the GEMM engine for an M x K by K x N product."""
+    return round_half_up(Fraction(2 * m * k * n) / (machine.pe.gemm.peak_tflops * gemm_rate(machine, element)))
+
+
+def gemm_tile_ps(machine: Machine, element: str) -> int:
+    """Service of the GEMM engine for one tile of a composite, padded or not."""
+    return gemm_ps(machine, *machine.pe.gemm.tile, element)
+
+
+def math_passes(machine: Machine, kind: str, axis_size: int = 1) -> int:
+    """Passes over its elements that a MATH command of `kind` makes; `axis_size`: the length of a sort or topk."""
+    passes = machine.pe.math.passes
+    if kind in BY_KIND:
+        return passes.elementwise * BY_KIND[kind].passes
+    family = kind.partition("_")[0]
+    match family:
+        case "reduce":
+            return passes.reduce
+        case "scan":
+            return passes.scan
+        case "permute":
+            return passes.permute
+        case "gather":
+            return passes.gather
+        case "histogram":
+            return passes.histogram
+        case "sort" | "topk":
+            levels = max(0, axis_size - 1).bit_length()
+            return passes.elementwise * max(1, levels * (levels + 1) // 2)
+        case _:  # select, cast, copy, compare, and the fused forms of a recipe
+            return passes.elementwise
+
+
+def math_ps(machine: Machine, kind: str, elements: int, axis_size: int = 1) -> int:
+    """Service of the MATH engine for `elements` (of the larger of input and output)."""
+    math = machine.pe.math
+    return -(-elements // math.lanes) * math_passes(machine, kind, axis_size) * math.pass_ps
+
+
+def fetch_ps(machine: Machine, size: int) -> int:
+    """Service of one FETCH server for the operands of a tile, `size` bytes together."""
+    return service_ps(size, machine.pe.fetch.gb_per_s)
+
+
+def store_ps(machine: Machine, size: int) -> int:
+    """Service of one STORE server for an output tile of `size` bytes."""
+    return service_ps(size, machine.pe.store.gb_per_s)
+
+
+def dma_read_ps(machine: Machine, size: int) -> int:
+    """A read of `size` bytes from the PE's own slice, unloaded; 0 for nothing."""
+    return read_ps(machine, size, pe_node(machine, 0), slice_node(machine, 0)) if size else 0
+
+
+def dma_write_ps(machine: Machine, size: int) -> int:
+    """A write of `size` bytes into the PE's own slice with its ack, unloaded; 0 for nothing."""
+    return write_ack_ps(machine, size, pe_node(machine, 0), slice_node(machine, 0)) if size else 0
+
+
+def element_bytes(element: str) -> int:
+    """Bytes of one element that the GEMM engine takes."""
+    return _BITS[_RATE_OF[element]] // 8
+
+
+@dataclass(frozen=True)
+class GemmFacts:
+    """One GEMM as `auto` weighs it: valid extents, the blocks of its single-op form, where operands lie.
+
+    `block` is (M, K, N) of one single-op GEMM; `a_in_tcm` and `b_in_tcm` say that a block is there already. `staged`
+    names the operand that the composite reads as a whole before it starts, if any. `epilogue` counts MATH ops on the
+    output.
+    """
+
+    m: int
+    k: int
+    n: int
+    block: tuple[int, int, int]
+    element: str
+    out_element: str
+    a_in_tcm: bool = False
+    b_in_tcm: bool = False
+    staged: str = "none"
+    out_in_hbm: bool = False
+    epilogue: int = 0
+
+
+# Logical bytes of the usual commands; the exact ones are the ops' own (`dialects/ahbm`). An estimate needs no more.
+_COMPOSITE_BYTES, _DMA_BYTES, _GEMM_BYTES, _MATH_BYTES, _SPEC_BYTES = 54, 17, 40, 30, 28
+
+
+def composite_gemm_ps(machine: Machine, facts: GemmFacts) -> int:
+    """Estimate of the GEMM as one composite: its issue, and the slowest of DMA, FETCH and GEMM with fill and tail."""
+    tile_m, tile_k, tile_n = machine.pe.gemm.tile
+    across_m, across_k, across_n = -(-facts.m // tile_m), -(-facts.k // tile_k), -(-facts.n // tile_n)
+    tiles, outputs = across_m * across_k * across_n, across_m * across_n
+    if not tiles:
+        return issue_ps(machine, _COMPOSITE_BYTES, composite=True)
+    width = element_bytes(facts.element)
+    a_tile, b_tile = tile_m * tile_k * width, tile_k * tile_n * width
+    reads_a = not facts.a_in_tcm and facts.staged != "a"
+    reads_b = not facts.b_in_tcm and facts.staged != "b"
+    out_tile = tile_m * tile_n * element_bytes(facts.out_element)
+    staging = 0
+    if facts.staged == "a" and not facts.a_in_tcm:
+        staging = dma_read_ps(machine, facts.m * facts.k * width)
+    if facts.staged == "b" and not facts.b_in_tcm:
+        staging = dma_read_ps(machine, facts.k * facts.n * width)
+    issue = issue_ps(machine, _COMPOSITE_BYTES + _SPEC_BYTES * facts.epilogue, composite=True)
+    rate = machine.hbm.slice_gb_per_s
+    written = outputs * out_tile if facts.out_in_hbm else 0
+    dma = service_ps(tiles * (a_tile * reads_a + b_tile * reads_b) + written, rate)
+    # All A reads of a group come before its B reads, so the first tile waits for them.
+    first_group = min(tiles, machine.pe.sched.stream_tiles)
+    lead = service_ps(first_group * a_tile, rate) if reads_a and reads_b else 0
+    fill = dma_read_ps(machine, b_tile if reads_b else a_tile) if reads_a or reads_b else 0
+    fetch = fetch_ps(machine, a_tile + b_tile)
+    gemm = gemm_tile_ps(machine, facts.element)
+    math = facts.epilogue * math_ps(machine, "add", tile_m * tile_n)
+    store = machine.pe.store.servers * store_ps(machine, out_tile)
+    write = dma_write_ps(machine, out_tile) if facts.out_in_hbm else 0
+    fill += fetch * (machine.pe.fetch.servers - 1)
+    b_rate = service_ps(b_tile, rate) if reads_b else 0
+    steady = lead + tiles * max(fetch, gemm, b_rate, math // max(1, across_k)) + fetch
+    return staging + issue + machine.pe.sched.entry_dma_ps + fill + max(steady, dma) + math + store + write
+
+
+def single_gemm_ps(machine: Machine, facts: GemmFacts) -> int:
+    """Estimate of the GEMM as single-op commands, block by block along K: load, wait, gemm and add in turn."""
+    block_m, block_k, block_n = facts.block
+    steps = max(1, -(-facts.k // block_k))
+    width = element_bytes(facts.element)
+    sched = machine.pe.sched
+
+    def single(logical_bytes: int) -> int:
+        return issue_ps(machine, logical_bytes, composite=False)
+
+    loaded = (not facts.a_in_tcm) * block_m * block_k + (not facts.b_in_tcm) * block_k * block_n
+    loads = (not facts.a_in_tcm) + (not facts.b_in_tcm)
+    read = single(_DMA_BYTES) * loads + dma_read_ps(machine, loaded * width) + (sched.entry_dma_ps if loads else 0)
+    gemm = single(_GEMM_BYTES) + sched.entry_engine_ps + gemm_ps(machine, block_m, block_k, block_n, facts.element)
+    math = single(_MATH_BYTES) + sched.entry_engine_ps + math_ps(machine, "add", block_m * block_n)
+    total = steps * (read + gemm) + (steps - 1 + facts.epilogue) * math
+    if facts.out_in_hbm:
+        size = min(facts.m, block_m) * min(facts.n, block_n) * element_bytes(facts.out_element)
+        total += single(_DMA_BYTES) + sched.entry_dma_ps + dma_write_ps(machine, size)
+    return total

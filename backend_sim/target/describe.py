@@ -1,0 +1,92 @@
+"""A machine in words: what `ahbmc machines NAME` prints."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from textwrap import fill
+
+from .machine import Machine
+from .topology import pe_node, slice_node
+from .transfer import write_ack_ps
+
+_PROBE_BYTES = 32 * 1024
+_NOTE = {
+    "min_wire": (
+        "Routing is the published one (min_wire): least wire, in which UCIe ports serve as free passages inside a cube."
+        " The published figures need it. The physical routing is machine ahbm-2sip-xy (routing: xy); between cubes the"
+        " two are up to 17% apart."
+    ),
+    "xy": (
+        "Routing is the physical one (xy): along the row of cubes, then along the column. The published figures were"
+        " made with min_wire (machine ahbm-2sip); between cubes the two are up to 17% apart."
+    ),
+}
+
+
+def describe(machine: Machine) -> str:
+    """The machine as a reader wants it: counts, engines, memories, links, routing, and what a 32 KiB write takes."""
+    rows = [("machine", f"{machine.name}: {machine.about}"), *_counts(machine), *_engines(machine), *_network(machine)]
+    width = max(len(name) for name, _ in rows)
+    text = "\n".join(f"{name:<{width}}  {text}" for name, text in rows) + "\n"
+    return text if machine.pes == machine.pes_per_cube else f"{text}\n{fill(_NOTE[machine.routing], 110)}\n"
+
+
+def _number(value: Fraction | int) -> str:
+    value = Fraction(value)
+    return str(value.numerator) if value.denominator == 1 else f"{float(value):g}"
+
+
+def _ns(ps: Fraction | int) -> str:
+    return f"{_number(Fraction(ps) / 1000)} ns"
+
+
+def _size(size: int) -> str:
+    for unit, power in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
+        if size % (1 << power) == 0:
+            return f"{size >> power} {unit}"
+    return f"{size} B"
+
+
+def _counts(machine: Machine) -> list[tuple[str, str]]:
+    rows, columns = machine.sip.cubes
+    text = f"{machine.sips} SIPs x {rows} x {columns} CUBEs x {machine.pes_per_cube} PEs = {machine.pes} PEs"
+    return [("size", text)]
+
+
+def _engines(machine: Machine) -> list[tuple[str, str]]:
+    pe, hbm = machine.pe, machine.hbm
+    peak, tile = _number(pe.gemm.peak_tflops), " x ".join(map(str, pe.gemm.tile))
+    fixed = f"{pe.cpu.fixed_cycles_single} cycles, composite {pe.cpu.fixed_cycles_composite}"
+    sides = [f"{m.servers} x {_number(m.gb_per_s)} GB/s" for m in (pe.fetch, pe.store)]
+    shared = " (one engine)" if pe.fetch_store_shared else ""
+    return [
+        ("PE_CPU", f"{_number(pe.cpu.clock_ghz)} GHz; a command {fixed}, and {pe.cpu.cycles_per_byte} cycle per byte"),
+        ("PE_SCHED", f"entry {_ns(pe.sched.entry_dma_ps)} to DMA, {_ns(pe.sched.entry_engine_ps)} to GEMM and MATH"),
+        ("GEMM", f"{peak} TFLOP/s in f16, tile {tile} (M x K x N)"),
+        ("MATH", f"{pe.math.lanes} lanes, {_ns(pe.math.pass_ps)} a pass"),
+        ("FETCH, STORE", f"{sides[0]}, {sides[1]}{shared}"),
+        ("TCM", f"{_size(pe.tcm.bytes)}, kernel scratch {_size(pe.tcm.scratch_bytes)}"),
+        (
+            "HBM slice",
+            f"{_size(hbm.slice_bytes)}, {hbm.channels} pseudo-channels x {_number(hbm.channel_gb_per_s)} GB/s, burst"
+            f" {hbm.burst_bytes} B in {_ns(hbm.burst_ps)}, strided transfers cost as {hbm.strided}",
+        ),
+        ("composite", f"at most {machine.composite_max_bytes} logical bytes"),
+    ]
+
+
+def _network(machine: Machine) -> list[tuple[str, str]]:
+    mesh, noc = machine.cube.mesh, machine.noc
+    text = f"{len(mesh.rows_mm)} x {len(mesh.columns_mm)} routers, {len(mesh.missing)} missing"
+    rows = [
+        ("mesh", f"{text}, {_ns(mesh.router_overhead_ps)} each, links {_number(mesh.gb_per_s)} GB/s"),
+        ("wire", f"{_ns(noc.ps_per_mm)} per mm, flits of {noc.flit_bytes} B"),
+        ("routing", machine.routing),
+    ]
+    here = pe_node(machine, 0)
+    targets = {0: "own slice", machine.pes_per_cube - 1: "last slice of the cube", machine.pes_per_cube: "next cube"}
+    for pe, where in targets.items():
+        if pe < machine.pes and (pe or where == "own slice"):
+            time_ps = write_ack_ps(machine, _PROBE_BYTES, here, slice_node(machine, pe))
+            rows.append(("32 KiB write", f"{_ns(time_ps)} with its ack, PE 0 to {slice_node(machine, pe)} ({where})"))
+    return rows

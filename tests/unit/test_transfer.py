@@ -1,0 +1,121 @@
+"""Closed-form transfer times: the published figures, and the closed form against the flit-by-flit recursion."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from ahbmc.backend_sim.target.machine_file import load_machine
+from ahbmc.backend_sim.target.quantities import Rate, round_half_up, service_ps
+from ahbmc.backend_sim.target.routing import route
+from ahbmc.backend_sim.target.topology import Edge
+from ahbmc.backend_sim.target.transfer import (
+    bottleneck,
+    device_to_host_ps,
+    empty_ps,
+    read_ps,
+    send,
+    write_ack_ps,
+    write_commit_ps,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+
+MACHINE = load_machine("ahbm-2sip")
+PE0, HOST = "sip0.cube0.pe0.pe_dma", "sip0.io0.pcie_ep"
+PROBE = 32 * 1024
+
+
+@pytest.mark.parametrize(
+    ("target", "ns", "overhead_ns", "wire_ns"),
+    [
+        ("sip0.cube0.hbm_ctrl.0", 141.00, 2, 0.00),
+        ("sip0.cube0.hbm_ctrl.1", 147.87, 4, 0.03),
+        ("sip0.cube0.hbm_ctrl.4", 161.17, 10, 0.09),
+        ("sip0.cube1.hbm_ctrl.0", 330.52, 30, 0.01),
+        ("sip0.cube15.hbm_ctrl.0", 677.12, 180, 0.06),
+    ],
+)
+def test_published_probe_of_a_write_with_its_ack(target: str, ns: float, overhead_ns: int, wire_ns: float) -> None:
+    """32 KiB of PE 0 into five slices, with the overhead and wire columns of the published table."""
+    assert write_ack_ps(MACHINE, PROBE, PE0, target) == round(ns * 1000)
+    way = route(MACHINE, PE0, target)
+    assert sum(edge.overhead_ps for edge in way) == overhead_ns * 1000
+    assert abs(sum(edge.wire_ps for edge in way) - wire_ns * 1000) <= 5  # printed with two decimals
+
+
+@pytest.mark.parametrize(("cube", "h2d", "d2h"), [(0, 289.535, 571.205), (4, 326.045, 635.725), (12, 399.065, 764.765)])
+def test_published_transfers_of_the_host(cube: int, h2d: float, d2h: float) -> None:
+    """Host to device ends at the commit; device to host drains a second time."""
+    target = f"sip0.cube{cube}.hbm_ctrl.0"
+    assert write_commit_ps(MACHINE, PROBE, HOST, target) == round(h2d * 1000)
+    assert device_to_host_ps(MACHINE, PROBE, HOST, target) == round(d2h * 1000)
+
+
+@pytest.mark.parametrize(
+    ("size", "ns"), [(128, 51.58), (256, 54.08), (384, 55.08), (1024, 60.08), (4096, 84.08), (10240, 132.08)]
+)
+def test_published_raw_pe_to_pe(size: int, ns: float) -> None:
+    """Two commands of 9 cycles, two entries, a read of the own slice and a write into the neighbour's."""
+    read = read_ps(MACHINE, size, PE0, "sip0.cube0.hbm_ctrl.0")
+    write = write_ack_ps(MACHINE, size, PE0, "sip0.cube0.hbm_ctrl.1")
+    assert 2 * (9000 + 1510) + read + write == round(ns * 1000)
+
+
+@pytest.mark.parametrize("size", [256, 512, 4096, 4100, 32768])
+def test_the_own_slice_takes_its_bytes_and_13_ns(size: int) -> None:
+    """Reads and writes of at least a flit: n / 256 + 13 ns."""
+    expected = round_half_up(Fraction(size * 1000, 256)) + 13000
+    assert abs(read_ps(MACHINE, size, PE0, "sip0.cube0.hbm_ctrl.0") - expected) <= 1
+    assert abs(write_ack_ps(MACHINE, size, PE0, "sip0.cube0.hbm_ctrl.0") - expected) <= 1
+
+
+def test_the_slowest_edge_is_the_bottleneck() -> None:
+    """128 GB/s over a port's connection, 256 within the cube."""
+    assert bottleneck(route(MACHINE, PE0, "sip0.cube0.hbm_ctrl.4")) == 256
+    assert bottleneck(route(MACHINE, PE0, "sip0.cube1.hbm_ctrl.0")) == 128
+
+
+def test_the_physical_routing_differs_as_documented() -> None:
+    """Best case 331.80 ns; the worst within 0.01% of 635.40 ns."""
+    xy = load_machine("ahbm-2sip-xy")
+    assert write_ack_ps(xy, PROBE, PE0, "sip0.cube1.hbm_ctrl.0") == 331800
+    assert abs(write_ack_ps(xy, PROBE, PE0, "sip0.cube15.hbm_ctrl.0") - 635400) < 64
+
+
+def by_flit(size: int, flit: int, way: list[Edge], ready: Rate | None) -> int:
+    """Arrival of the last flit, one flit and one edge at a time: each edge serves flits first come, first served."""
+    sizes = [flit] * ((size - 1) // flit) + [(size - 1) % flit + 1]
+    at = [0 if ready is None else i * service_ps(flit, ready) for i in range(len(sizes))]
+    for edge in way:
+        free = 0
+        for i, bytes_ in enumerate(sizes):
+            start = max(at[i] + (edge.overhead_ps if i == 0 else 0), free)
+            free = at[i] = start + edge.flit_ps(bytes_)
+    return at[-1]
+
+
+rates = st.sampled_from([Rate(64), Rate(128), Rate(256), Rate(512), Rate(768), Rate(100, 3), None])
+edges = st.builds(
+    lambda overhead_ps, gb_per_s, wire_ps: Edge("a", "b", overhead_ps, gb_per_s, Fraction(0), wire_ps),
+    st.integers(0, 9000),
+    rates,
+    st.integers(0, 90),
+)
+
+
+@given(st.integers(1, 5000), st.lists(edges, min_size=1, max_size=8), st.sampled_from([None, Rate(256), Rate(40)]))
+def test_the_closed_form_equals_the_recursion(size: int, way: list[Edge], ready: Rate | None) -> None:
+    """To the picosecond, on any path, whole and partial flits, also from a source that delivers flit by flit."""
+    assert send(MACHINE, size, tuple(way), ready).last == by_flit(size, MACHINE.noc.flit_bytes, way, ready)
+
+
+def test_an_empty_message_pays_overhead_and_wire() -> None:
+    """Request and ack of the own slice: 0 and 2 ns."""
+    assert empty_ps(route(MACHINE, PE0, "sip0.cube0.hbm_ctrl.0")) == 2000
+
+
+@given(st.integers(0, 1 << 40), st.fractions(min_value=Fraction(1, 1000), max_value=100000, max_denominator=1000))
+def test_services_round_half_up(size: int, rate: Fraction) -> None:
+    """The integer form equals rounding the exact quotient."""
+    assert service_ps(size, rate) == round_half_up(Fraction(size * 1000) / rate)
