@@ -1,0 +1,333 @@
+"""Tensors in HBM: where each byte lies, and what it holds.
+
+A tensor has one contiguous range of virtual addresses, which is all that kernels see. Its placement cuts it into
+shards, one per PE's slice; a replicated tensor has a copy for each PE, and a PE reads and writes its own.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ..dialects.errors import AhbmcError, Category, Fault, Place, fail
+from .numerics.addresses import AddressSpace, Allocation, bytes_of
+from .numerics.dtypes import Array, DType
+from .numerics.regions import Region
+from .target.machine import Machine
+
+Split = Literal["replicate", "row_wise", "column_wise"]
+Ints = npt.NDArray[np.int64]
+# (number of the PE that owns the slice, bytes)
+Share = tuple[int, int]
+
+# Virtual addresses start here, so that none is ever an offset in a TCM. Tensors never touch: a stray access shows.
+FIRST_ADDRESS = 1 << 40
+_ALIGNMENT = 4096
+
+
+@dataclass(frozen=True)
+class Placement:
+    """How a tensor lies over the cubes of a SIP and over the PEs of each cube.
+
+    `row_wise` cuts the first axis, `column_wise` the last, in equal parts (the last may be shorter); `replicate`
+    keeps a copy in each. None for a count is all there are.
+    """
+
+    cube: Split = "replicate"
+    pe: Split = "replicate"
+    num_cubes: int | None = None
+    num_pes: int | None = None
+    cube_start: int = 0
+    sip: int = 0
+
+
+# Where a tensor lies that nobody placed: in the slice of sip0.cube0.pe0.
+ONE_SLICE = Placement(num_cubes=1, num_pes=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Tensor:
+    """A tensor argument, contiguous in row-major order. `data` is what it holds at first (zeros if None); the
+    simulation leaves it alone. `place` is where the user named it. One tensor passed to several launches is one object."""
+
+    name: str
+    dtype: DType
+    shape: tuple[int, ...]
+    placement: Placement = ONE_SLICE
+    data: Array | None = None
+    place: Place | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes of one copy."""
+        count = self.dtype.itemsize
+        for extent in self.shape:
+            count *= extent
+        return count
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A box of a tensor in one slice: elements [row, row_end) of the first axis and [column, column_end) of the last.
+
+    `offset` counts bytes in the HBM of the cube; the slice is `offset // slice_bytes`.
+    """
+
+    owner: int
+    row: int
+    row_end: int
+    column: int
+    column_end: int
+    size: int
+    offset: int = 0
+
+
+@dataclass
+class Located:
+    """A tensor with its addresses: virtual from `base` on, and its shards."""
+
+    tensor: Tensor
+    base: int
+    shards: tuple[Shard, ...]
+    pes_per_cube: int
+    _maps: dict[tuple[int, int], tuple[Ints, Ints]] = field(default_factory=dict[tuple[int, int], tuple[Ints, Ints]])
+
+    @property
+    def end(self) -> int:
+        return self.base + self.tensor.size
+
+    @property
+    def owners(self) -> tuple[int, ...]:
+        """The PEs in whose slices it lies."""
+        return tuple(dict.fromkeys(shard.owner for shard in self.shards))
+
+    def seen_by(self, pe: int) -> tuple[Ints, Ints]:
+        """(starts, owners): the bytes of the tensor from starts[i] on belong to owners[i], as this PE reads them."""
+        wanted = self._copy_of(pe)
+        if wanted not in self._maps:
+            self._maps[wanted] = self._pieces(*wanted)
+        return self._maps[wanted]
+
+    def shares(self, pe: int, region: Region, first: int, end: int) -> tuple[Share, ...]:
+        """How many valid bytes of a region lie in which slice; [first, end) are the addresses that bound them."""
+        starts, owners = self.seen_by(pe)
+        low = bisect_right(starts, first - self.base) - 1
+        if low + 1 == len(starts) or starts[low + 1] >= end - self.base:
+            return ((int(owners[low]), region.valid_bytes),)
+        itemsize = region.dtype.itemsize
+        offsets = region.offsets().reshape(-1) * itemsize + (region.base - self.base)
+        pieces = np.searchsorted(starts, offsets, side="right") - 1
+        found, counts = np.unique(owners[pieces], return_counts=True)
+        return tuple((int(o), int(n) * itemsize) for o, n in zip(found, counts, strict=True))
+
+    def share_of(self, pe: int, address: int) -> int:
+        """The owner of the byte at a virtual address, as this PE sees it."""
+        starts, owners = self.seen_by(pe)
+        return int(owners[bisect_right(starts, address - self.base) - 1])
+
+    def _copy_of(self, pe: int) -> tuple[int, int]:
+        """(cube, PE in the cube) of the copies that a PE uses; (-1, -1) where a level is cut and all parts count."""
+        cube, index = divmod(pe, self.pes_per_cube)
+        placement = self.tensor.placement
+        homes = [divmod(owner, self.pes_per_cube) for owner in self.owners]
+        wanted_cube = -1
+        if placement.cube == "replicate":
+            wanted_cube = cube if any(c == cube for c, _ in homes) else homes[0][0]
+        if placement.pe != "replicate":
+            return wanted_cube, -1
+        here = [i for c, i in homes if wanted_cube in (-1, c)]
+        return wanted_cube, index if index in here else here[0]
+
+    def _pieces(self, cube: int, index: int) -> tuple[Ints, Ints]:
+        shape, itemsize = self.tensor.shape, self.tensor.dtype.itemsize
+        columns = shape[-1]
+        per_row = self.tensor.size // (itemsize * max(1, shape[0]))
+        starts: list[Ints] = []
+        owners: list[Ints] = []
+        for shard in self.shards:
+            home = divmod(shard.owner, self.pes_per_cube)
+            if shard.size == 0 or cube not in (-1, home[0]) or index not in (-1, home[1]):
+                continue
+            if len(shape) == 1 or (shard.column == 0 and shard.column_end == columns):
+                low = max(shard.row, shard.column) if len(shape) == 1 else shard.row * per_row
+                at = np.array([low], dtype=np.int64)
+            else:
+                lines = np.arange(shard.row * per_row // columns, shard.row_end * per_row // columns, dtype=np.int64)
+                at = lines * columns + shard.column
+            starts.append(at * itemsize)
+            owners.append(np.full(len(at), shard.owner, dtype=np.int64))
+        if not starts:  # an empty tensor
+            return np.zeros(1, np.int64), np.array([self.shards[0].owner], dtype=np.int64)
+        start, owner = np.concatenate(starts), np.concatenate(owners)
+        order = np.argsort(start, kind="stable")
+        start, owner = start[order], owner[order]
+        # Neighbouring pieces of one owner are one piece.
+        keep = np.concatenate(([True], owner[1:] != owner[:-1]))
+        return start[keep], owner[keep]
+
+
+class Memory:
+    """The HBM of a machine with tensors in it. Raises AhbmcError `does-not-fit` where a slice overflows, and
+    `invalid-input` where a placement asks for cubes or PEs that are not there."""
+
+    def __init__(self, machine: Machine, tensors: Sequence[Tensor]):
+        self.machine = machine
+        self.located: list[Located] = []
+        self._spaces: dict[int, AddressSpace] = {}
+        self._copies: dict[tuple[int, int, int], Allocation] = {}
+        used: dict[int, int] = {}
+        terms: dict[int, list[str]] = {}
+        faults: list[Fault] = []
+        address = FIRST_ADDRESS
+        for tensor in tensors:
+            try:
+                shards = _shards(machine, tensor)
+            except AhbmcError as error:
+                faults += error.faults
+                continue
+            slice_bytes, placed = machine.hbm.slice_bytes, list[Shard]()
+            for shard in shards:
+                low = used.get(shard.owner, 0)
+                offset = (shard.owner % machine.pes_per_cube) * slice_bytes + low
+                placed.append(
+                    Shard(shard.owner, shard.row, shard.row_end, shard.column, shard.column_end, shard.size, offset)
+                )
+                used[shard.owner] = low + -(-shard.size // machine.hbm.burst_bytes) * machine.hbm.burst_bytes
+                terms.setdefault(shard.owner, []).append(f"'{tensor.name}' {shard.size:,} bytes")
+                if low <= slice_bytes < used[shard.owner]:
+                    faults.append(_overflow(machine, tensor, shard.owner, used[shard.owner], terms[shard.owner]))
+            self.located.append(Located(tensor, address, tuple(placed), machine.pes_per_cube))
+            address += -(-(tensor.size + 1) // _ALIGNMENT) * _ALIGNMENT
+        if faults:
+            raise AhbmcError(*faults)
+        self._bases = [located.base for located in self.located]
+        self._of = {located.tensor: located for located in self.located}
+
+    def base(self, tensor: Tensor) -> int:
+        """The virtual address of a tensor's first byte: what a kernel gets as the pointer."""
+        return self._of[tensor].base
+
+    def locate(self, first: int, end: int, what: str, place: Place | None) -> Located:
+        """The tensor that holds the bytes [first, end). Raises AhbmcError where no tensor holds all of them."""
+        at = bisect_right(self._bases, first) - 1
+        if at >= 0 and end <= self.located[at].end:
+            return self.located[at]
+        bounds = AddressSpace(
+            [
+                Allocation(x.tensor.name, x.base, np.broadcast_to(np.uint8(0), x.tensor.size), x.tensor.dtype.itemsize)
+                for x in self.located
+            ]
+        )
+        itemsize = self.located[max(at, 0)].tensor.dtype.itemsize if self.located else 1
+        bounds.checked(first, end, itemsize, what, place)
+        raise AssertionError("an access that no check refuses")
+
+    def space(self, pe: int) -> AddressSpace:
+        """The bytes as a PE sees them: its own copy of what is replicated, the one copy of everything else."""
+        if pe not in self._spaces:
+            self._spaces[pe] = AddressSpace([self._allocation(n, pe) for n in range(len(self.located))])
+        return self._spaces[pe]
+
+    def _allocation(self, number: int, pe: int) -> Allocation:
+        located = self.located[number]
+        key = (number, *(located._copy_of(pe) if "replicate" in _levels(located.tensor) else (-1, -1)))  # pyright: ignore[reportPrivateUsage]
+        if key not in self._copies:
+            data = bytes_of(np.array(_initial(located.tensor), order="C"))
+            self._copies[key] = Allocation(located.tensor.name, located.base, data, located.tensor.dtype.itemsize)
+        return self._copies[key]
+
+    def arrays(self) -> tuple[dict[str, Array], tuple[str, ...]]:
+        """(contents by name, names of tensors whose written copies differ). Copies that changed count as written."""
+        contents: dict[str, Array] = {}
+        differing: list[str] = []
+        for number, located in enumerate(self.located):
+            tensor = located.tensor
+            first = bytes_of(np.ascontiguousarray(_initial(tensor)))
+            copies = [a.data for key, a in sorted(self._copies.items()) if key[0] == number]
+            written = [c for c in copies if not np.array_equal(c, first)]
+            chosen = written[0] if written else first
+            if any(not np.array_equal(chosen, c) for c in written[1:]):
+                differing.append(tensor.name)
+            contents[tensor.name] = chosen.view(tensor.dtype).reshape(tensor.shape).copy()
+        return contents, tuple(differing)
+
+
+def _initial(tensor: Tensor) -> Array:
+    if tensor.data is None:
+        return np.zeros(tensor.shape, tensor.dtype)
+    return np.asarray(tensor.data, dtype=tensor.dtype).reshape(tensor.shape)
+
+
+def _levels(tensor: Tensor) -> tuple[Split, Split]:
+    return tensor.placement.cube, tensor.placement.pe
+
+
+def _overflow(machine: Machine, tensor: Tensor, owner: int, demand: int, terms: Sequence[str]) -> Fault:
+    bound = machine.hbm.slice_bytes
+    return Fault(
+        f"the slice of {pe_name(machine, owner)} would hold {demand:,} bytes, {demand - bound:,} over its {bound:,}",
+        tensor.place,
+        Category.DOES_NOT_FIT,
+        hint="place the tensor over more PEs: place: {pe: row_wise}",
+        notes=(f"in this slice: {', '.join(terms)}",),
+    )
+
+
+def _shards(machine: Machine, tensor: Tensor) -> list[Shard]:
+    placement = tensor.placement
+    cubes = _count(tensor, "num_cubes", placement.num_cubes, machine.cubes_per_sip - placement.cube_start)
+    pes = _count(tensor, "num_pes", placement.num_pes, machine.pes_per_cube)
+    if placement.cube_start >= machine.cubes_per_sip:
+        raise fail(f"cube_start {placement.cube_start}: a SIP has {machine.cubes_per_sip} cubes", tensor.place)
+    if placement.sip >= machine.sips:
+        raise fail(f"sip {placement.sip}: the machine has {machine.sips}", tensor.place)
+    rank_one = len(tensor.shape) == 1
+    rows, columns = tensor.shape[0], tensor.shape[-1]
+    middle = tensor.size // max(1, tensor.dtype.itemsize * rows * (1 if rank_one else columns))
+    shards: list[Shard] = []
+    for cube in range(cubes):
+        outer = _part((0, rows, 0, columns), placement.cube, cube, cubes, rank_one)
+        for pe in range(pes):
+            row, row_end, column, column_end = _part(outer, placement.pe, pe, pes, rank_one)
+            count = row_end - row if rank_one else (row_end - row) * middle * (column_end - column)
+            first_cube = placement.sip * machine.cubes_per_sip + placement.cube_start
+            owner = (first_cube + cube) * machine.pes_per_cube + pe
+            shards.append(Shard(owner, row, row_end, column, column_end, count * tensor.dtype.itemsize))
+    return shards
+
+
+def _count(tensor: Tensor, name: str, wanted: int | None, there: int) -> int:
+    if wanted is None:
+        return max(1, there)
+    if wanted > there:
+        raise fail(f"{name} {wanted} for '{tensor.name}': at most {there} are there", tensor.place)
+    return wanted
+
+
+def _part(
+    box: tuple[int, int, int, int], how: Split, number: int, parts: int, rank_one: bool
+) -> tuple[int, int, int, int]:
+    """The part of a box (row, row end, column, column end) that falls to one of `parts`. A vector has rows only."""
+    row, row_end, column, column_end = box
+    if how == "replicate":
+        return box
+    if how == "row_wise" or rank_one:
+        step = -(-(row_end - row) // parts)
+        return min(row + number * step, row_end), min(row + (number + 1) * step, row_end), column, column_end
+    step = -(-(column_end - column) // parts)
+    return row, row_end, min(column + number * step, column_end), min(column + (number + 1) * step, column_end)
+
+
+def pe_name(machine: Machine, pe: int) -> str:
+    """`sip0.cube0.pe3` of a machine-wide PE number."""
+    cube, index = divmod(pe, machine.pes_per_cube)
+    sip, cube = divmod(cube, machine.cubes_per_sip)
+    return f"sip{sip}.cube{cube}.pe{index}"
+
+
+__all__ = ["ONE_SLICE", "Located", "Memory", "Placement", "Shard", "Share", "Tensor", "pe_name"]
