@@ -96,12 +96,14 @@ def by_flit(size: int, flit: int, way: list[Edge], ready: Rate | None) -> int:
 
 
 rates = st.sampled_from([Rate(64), Rate(128), Rate(256), Rate(512), Rate(768), Rate(100, 3), None])
-edges = st.builds(
-    lambda overhead_ps, gb_per_s, wire_ps: Edge("a", "b", overhead_ps, gb_per_s, Fraction(0), wire_ps),
-    st.integers(0, 9000),
-    rates,
-    st.integers(0, 90),
-)
+
+
+def edge(overhead_ps: int, gb_per_s: Rate | None, wire_ps: int) -> Edge:
+    """An edge between any two nodes."""
+    return Edge("a", "b", overhead_ps, gb_per_s, Fraction(0), wire_ps)
+
+
+edges = st.builds(edge, st.integers(0, 9000), rates, st.integers(0, 90))
 
 
 @given(st.integers(1, 5000), st.lists(edges, min_size=1, max_size=8), st.sampled_from([None, Rate(256), Rate(40)]))
