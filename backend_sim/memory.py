@@ -53,7 +53,7 @@ ONE_SLICE = Placement(num_cubes=1, num_pes=1)
 @dataclass(frozen=True, eq=False)
 class Tensor:
     """A tensor argument, contiguous in row-major order. `data` is what it holds at first (zeros if None); the
-    simulation leaves it alone. `place` is where the user named it. One tensor passed to several launches is one object."""
+    simulation leaves it alone. `place` is where the user named it. A tensor of several launches is one object."""
 
     name: str
     dtype: DType
@@ -218,10 +218,7 @@ class Memory:
         if at >= 0 and end <= self.located[at].end:
             return self.located[at]
         bounds = AddressSpace(
-            [
-                Allocation(x.tensor.name, x.base, np.broadcast_to(np.uint8(0), x.tensor.size), x.tensor.dtype.itemsize)
-                for x in self.located
-            ]
+            [Allocation(x.tensor.name, x.base, np.broadcast_to(np.uint8(0), x.tensor.size)) for x in self.located]
         )
         itemsize = self.located[max(at, 0)].tensor.dtype.itemsize if self.located else 1
         bounds.checked(first, end, itemsize, what, place)
@@ -238,7 +235,7 @@ class Memory:
         key = (number, *(located._copy_of(pe) if "replicate" in _levels(located.tensor) else (-1, -1)))  # pyright: ignore[reportPrivateUsage]
         if key not in self._copies:
             data = bytes_of(np.array(_initial(located.tensor), order="C"))
-            self._copies[key] = Allocation(located.tensor.name, located.base, data, located.tensor.dtype.itemsize)
+            self._copies[key] = Allocation(located.tensor.name, located.base, data)
         return self._copies[key]
 
     def arrays(self) -> tuple[dict[str, Array], tuple[str, ...]]:
