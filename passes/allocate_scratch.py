@@ -1,0 +1,75 @@
+"""`allocate-scratch`: a place in the kernel scratch for every buffer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.passes import ModulePass
+
+from ..backend_sim.target.machine_file import machine_of
+from ..dialects.errors import AhbmcError, Category, Fault, place_of
+from .scratch import Lifetime, lifetimes, pack, peak
+
+PEAK_ATTRIBUTE = "ahbm.scratch_bytes"
+"""Attribute of a function: bytes of scratch that it needs."""
+
+
+@dataclass(frozen=True)
+class AllocateScratchPass(ModulePass):
+    """Give every buffer in TCM an offset in the kernel scratch, from lifetimes, so that buffers in use at once share no byte.
+
+    before:  %b = ahbm.alloc : !ahbm.buffer<64x64xf32, tcm>
+    after:   %b = ahbm.alloc {offset = 0 : i64} : !ahbm.buffer<64x64xf32, tcm>
+
+    The largest buffer goes first, each to the lowest place that is free for as long as it lives. What a loop carries keeps its place
+    throughout the loop. The bytes needed stand on the function as `ahbm.scratch_bytes`.
+
+    needs:   every buffer that there will be: `expand-recipes` adds the scratch of recipes.
+    keeps:   everything else. More than the machine's `pe.tcm.scratch_bytes` is an error that lists what lives at the peak.
+    options: none
+    """
+
+    name = "allocate-scratch"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        bound = machine_of(op).pe.tcm.scratch_bytes
+        faults: list[Fault] = []
+        for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
+            items = lifetimes(function)
+            packing = pack(items)
+            if packing.size > bound:
+                faults.append(_does_not_fit(function, items, packing.size, bound))
+                continue
+            for item, offset in zip(items, packing.offsets, strict=True):
+                item.alloc.properties["offset"] = IntegerAttr(offset, i64)
+            function.attributes[PEAK_ATTRIBUTE] = IntegerAttr(packing.size, i64)
+        if faults:
+            raise AhbmcError(*faults)
+
+
+def _does_not_fit(function: func.FuncOp, items: list[Lifetime], size: int, bound: int) -> Fault:
+    most = peak(items)
+    at_once = sum(i.size for i in most)
+    notes = [f"{_name(i)}: {i.size} bytes ({i.alloc.result.type}){_where(i)}" for i in most]
+    if at_once <= bound:
+        notes.append(f"{at_once} bytes live at once; the rest is lost between buffers of different lifetimes")
+    return Fault(
+        f"kernel '{function.sym_name.data}' needs {size} bytes of scratch; a PE has {bound}, {size - bound} too few",
+        place_of(most[0].alloc.location) if most else place_of(function.location),
+        Category.DOES_NOT_FIT,
+        "make the largest of these blocks smaller (BLOCK sizes), stream its operand (form-composites{stage=none}), "
+        "or take a machine with a larger pe.tcm.scratch_bytes",
+        tuple(notes),
+    )
+
+
+def _name(item: Lifetime) -> str:
+    return f"%{item.alloc.result.name_hint}" if item.alloc.result.name_hint else "a buffer"
+
+
+def _where(item: Lifetime) -> str:
+    place = place_of(item.alloc.location)
+    return f", from {place}" if place else ""

@@ -1,0 +1,297 @@
+"""One `tl` op to the commands and views that do it, for everything but control flow, scalars of PE_CPU and composites."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, i64
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from ..dialects import ahbm, tl
+from ..dialects.elementwise import BY_OP
+from ..dialects.errors import Category, fail, place_of
+from ..dialects.pointer import PointerType
+from ..dialects.shapes import element_of, is_float, shape_of
+from .cpu_scalars import scalar_of, zero_of
+from .emission import Emission, view_axes
+from .residence import KeepOp, Residence
+
+
+def select(e: Emission, op: Operation) -> bool:
+    """Put the commands for `op` before it. False: `op` is none of this file's and stays as it is."""
+    results = op.results
+    if results and e.residences[results[0]] is Residence.UNIFORM:
+        e.scalars[results[0]] = _uniform(e, op)
+        return True
+    if results and e.residences[results[0]] is Residence.INDEX:
+        return not isinstance(op, scf.ForOp | scf.IfOp)
+    if results and e.residences[results[0]] is Residence.POINTERS:
+        _pointers(e, op)
+        return True
+    if results and e.residences[results[0]] is Residence.VIEW:
+        e.views[results[0]] = _view(e, op)
+        return True
+    if op.name in BY_OP or isinstance(op, tl.CmpOp | tl.SelectOp | tl.CastOp):
+        return _lane_by_lane(e, op)
+    if (make := _MAKERS.get(type(op))) is not None:
+        make(e, op)
+        return True
+    return False
+
+
+def _uniform(e: Emission, op: Operation) -> SSAValue:
+    """The scalar that every lane of a block holds."""
+    if isinstance(op, arith.ConstantOp):
+        assert isinstance(op.value, DenseIntOrFPElementsAttr)
+        first = next(iter(op.value.get_attrs()))
+        assert isinstance(first, FloatAttr | IntegerAttr)
+        return e.insert(arith.ConstantOp(first)).result
+    if isinstance(op, tl.SplatOp):
+        return op.operand
+    operands = [e.scalars[v] for v in op.operands]
+    if isinstance(op, tl.ExpandDimsOp | tl.BroadcastOp | tl.ReshapeOp | tl.TransOp):
+        return operands[0]
+    return scalar_of(op, operands, element_of(op.results[0].type), e.insert)
+
+
+def _view(e: Emission, op: Operation) -> SSAValue:
+    source = e.operand(op.operands[0])
+    if not isinstance(op, tl.ReshapeOp):
+        return e.view(op.results[0], source, view_axes(op))
+    packed = e.packed(op.operand)
+    return e.insert(
+        ahbm.ReshapeOp(packed, ahbm.BufferType(shape_of(op.result.type), element_of(op.result.type)))
+    ).result
+
+
+def _pointers(e: Emission, op: Operation) -> None:
+    """A block of pointers as a scalar pointer and a block of offsets."""
+    result = op.results[0]
+    known = e.residences.analysis.of(result)
+    if result in e.indices:
+        assert known is not None and known.base is not None
+        e.bases[result], e.views[result] = known.base, e.indices[result]
+        return
+    match op:
+        case tl.SplatOp():
+            e.bases[result], e.views[result] = op.operand, e.constant(0)
+        case tl.AddPtrOp():
+            e.bases[result] = e.bases[op.pointer]
+            if e.residences.has_storage(result):
+                e.insert(ahbm.MathOp("addi", [_offset(e, op.pointer), _wide(e, op.offset)], e.buffer(result)))
+            else:
+                e.views[result] = e.operand(op.offset)
+        case tl.ExpandDimsOp() | tl.BroadcastOp() | tl.TransOp():
+            e.bases[result] = e.bases[op.operand]
+            source = _offset(e, op.operand)
+            e.views[result] = e.view(result, source, view_axes(op)) if shape_of(source.type) else source
+        case _:
+            raise fail(
+                "a block of pointers that comes from here cannot be lowered",
+                place_of(op.location),
+                Category.UNSUPPORTED,
+                hint="compute a block of offsets and add it to one pointer",
+            )
+
+
+def _offset(e: Emission, pointers: SSAValue) -> SSAValue:
+    found = e.views.get(pointers)
+    return e.buffer(pointers) if found is None else found
+
+
+def _wide(e: Emission, offset: SSAValue) -> SSAValue:
+    """An offset operand in i64, as sums of offsets are kept."""
+    found = e.operand(offset)
+    if not isinstance(found.type, ahbm.BufferType) or found.type.element_type == i64:
+        return found
+    buffer = e.alloc(ahbm.BufferType(shape_of(found.type), i64))
+    e.insert(ahbm.MathOp("cast", [found], buffer))
+    return buffer
+
+
+def _lane_by_lane(e: Emission, op: Operation) -> bool:
+    """One MATH command; none for what PE_CPU computes itself."""
+    result = op.results[0]
+    if e.residences[result] is Residence.CPU:
+        return False
+    inputs = [e.operand(v) for v in op.operands]
+    unsigned = isinstance(op, tl.CastOp) and op.unsigned is not None
+    e.insert(ahbm.MathOp(math_kind(op), inputs, e.buffer(result), unsigned=unsigned))
+    return True
+
+
+def math_kind(op: Operation) -> str:
+    """The kind of MATH command (or op spec) that a lane-by-lane op or a reduction is."""
+    match op:
+        case tl.CmpOp():
+            return f"cmp_{op.predicate.data}"
+        case tl.SelectOp():
+            return "select"
+        case tl.CastOp():
+            return "cast"
+        case tl.ReduceOp():
+            return f"reduce_{op.kind.data}"
+        case _:
+            return BY_OP[op.name].kind
+
+
+def _reduce(e: Emission, op: Operation) -> None:
+    assert isinstance(op, tl.ReduceOp)
+    source = e.operand(op.operand)
+    if not shape_of(source.type):
+        source = e.packed(op.operand)
+    e.insert(
+        ahbm.MathOp(
+            math_kind(op),
+            [source],
+            e.buffer(op.result),
+            axis=op.axis.value.data,
+            unsigned=op.unsigned is not None,
+        )
+    )
+
+
+def _trans(e: Emission, op: Operation) -> None:
+    """A transpose whose lanes are read in order: they have to be moved."""
+    assert isinstance(op, tl.TransOp)
+    e.insert(ahbm.CopyOp(e.view(op.result, e.viewed(op.operand), view_axes(op)), e.buffer(op.result)))
+
+
+def _keep(e: Emission, op: Operation) -> None:
+    assert isinstance(op, KeepOp)
+    e.write(op.operand, e.buffer(op.result))
+
+
+def _copy_to(e: Emission, op: Operation) -> None:
+    assert isinstance(op, tl.CopyToOp)
+    e.write(op.source, e.buffer(op.result))
+
+
+def _dot(e: Emission, op: Operation) -> None:
+    """A GEMM, and a MATH add where there is an accumulator: the command has none. Adding a zero is left out."""
+    assert isinstance(op, tl.DotOp)
+    out = e.buffer(op.result)
+    a, b = e.viewed(op.a), e.viewed(op.b)
+    acc = None if op.acc is None or _is_zero(e, op.acc) else e.operand(op.acc)
+    product = out
+    if acc is out:
+        kind = out.type
+        assert isinstance(kind, ahbm.BufferType)
+        product = e.alloc(kind)
+    e.insert(ahbm.GemmOp(a, b, product))
+    if acc is not None:
+        e.insert(ahbm.MathOp("add" if is_float(op.result.type) else "addi", [acc, product], out))
+
+
+def _is_zero(e: Emission, value: SSAValue) -> bool:
+    if e.residences[value] is not Residence.UNIFORM:
+        return False
+    owner = e.scalars[value].owner
+    return isinstance(owner, arith.ConstantOp) and _number(owner) == 0
+
+
+def _number(op: arith.ConstantOp) -> float | int | None:
+    return op.value.value.data if isinstance(op.value, FloatAttr | IntegerAttr) else None
+
+
+def _load_region(e: Emission, op: Operation) -> None:
+    assert isinstance(op, tl.LoadRegionOp)
+    e.insert(ahbm.DmaReadOp(op.region, e.buffer(op.result)))
+
+
+def _store_region(e: Emission, op: Operation) -> None:
+    assert isinstance(op, tl.StoreRegionOp)
+    e.insert(ahbm.DmaWriteOp(e.packed(op.value), op.region))
+
+
+def _wait(e: Emission, op: Operation) -> None:
+    buffers = [e.buffer(v) for v in op.operands if e.residences.has_storage(v)]
+    if buffers:
+        e.insert(ahbm.WaitOp(buffers))
+
+
+def _cycles(e: Emission, op: Operation) -> None:
+    assert isinstance(op, tl.CyclesOp)
+    e.insert(ahbm.CyclesOp(op.cycles.value.data))
+
+
+def _load(e: Emission, op: Operation) -> None:
+    assert isinstance(op, tl.LoadOp)
+    if isinstance(op.pointer.type, PointerType):
+        _load_scalar(e, op)
+        return
+    base, index = e.pointers(op.pointer)
+    mask = None if op.mask is None else e.viewed(op.mask)
+    pad = None
+    if op.other is not None and e.residences[op.other] is Residence.UNIFORM:
+        owner = e.scalars[op.other].owner
+        if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, FloatAttr | IntegerAttr):
+            pad = owner.value
+    out = e.buffer(op.result)
+    e.insert(ahbm.GatherOp(base, index, mask, out, pad))
+    if op.other is not None and pad is None:
+        assert mask is not None
+        e.insert(ahbm.MathOp("select", [mask, out, e.operand(op.other)], out))
+
+
+def _load_scalar(e: Emission, op: tl.LoadOp) -> None:
+    """One element: a float stays in TCM, an integer goes on to PE_CPU, which computes with it."""
+    resident = e.residences[op.result] is Residence.BUFFER
+    buffer = e.buffer(op.result) if resident else e.alloc(ahbm.BufferType((), op.result.type), op.result)
+    load = ahbm.LoadScalarOp(op.pointer, buffer)
+    if op.mask is None:
+        e.insert(load)
+    else:
+        other = zero_of(op.result.type, e.insert) if op.other is None else e.operand(op.other)
+        fill = ahbm.CopyOp(other, buffer) if isinstance(other.type, ahbm.BufferType) else ahbm.FillOp(buffer, other)
+        _branch(e, op.mask, load, fill)
+    if not resident:
+        read = e.insert(ahbm.ReadScalarOp(buffer)).result
+        read.name_hint = op.result.name_hint
+        op.result.replace_all_uses_with(read)
+
+
+def _branch(e: Emission, condition: SSAValue, yes: Operation, no: Operation | None) -> None:
+    """`yes` where the condition of PE_CPU holds, else `no`."""
+    at = e.at.location
+    regions: list[Region] = []
+    for op in (yes, no):
+        block = Block()
+        builder = Builder(InsertPoint.at_end(block))
+        for each in (*((op,) if op is not None else ()), scf.YieldOp()):
+            each.location = at
+            builder.insert(each)
+        regions.append(Region(block))
+    e.insert(scf.IfOp(e.cpu(condition), [], *regions))
+
+
+def _store(e: Emission, op: Operation) -> None:
+    assert isinstance(op, tl.StoreOp)
+    if isinstance(op.pointer.type, PointerType):
+        store = ahbm.StoreScalarOp(e.operand(op.value), op.pointer)
+        if op.mask is None:
+            e.insert(store)
+        else:
+            _branch(e, op.mask, store, None)
+        return
+    base, index = e.pointers(op.pointer)
+    mask = None if op.mask is None else e.viewed(op.mask)
+    e.insert(ahbm.ScatterOp(base, index, mask, e.packed(op.value)))
+
+
+_MAKERS: dict[type[Operation], Callable[[Emission, Operation], None]] = {
+    tl.ReduceOp: _reduce,
+    tl.TransOp: _trans,
+    KeepOp: _keep,
+    tl.CopyToOp: _copy_to,
+    tl.DotOp: _dot,
+    tl.LoadRegionOp: _load_region,
+    tl.StoreRegionOp: _store_region,
+    tl.WaitOp: _wait,
+    tl.CyclesOp: _cycles,
+    tl.LoadOp: _load,
+    tl.StoreOp: _store,
+}
