@@ -1,0 +1,81 @@
+"""The named pipelines: lists of pass specs, with a reason beside each entry that is not obvious."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One pass of a pipeline, as text (`form-composites{stage=a}`), and why it stands there."""
+
+    spec: str
+    reason: str = ""
+
+
+_REGIONS: tuple[Entry, ...] = (
+    Entry("normalise-loops", "before canonicalize, which would delete loops that count down"),
+    Entry("canonicalize"),
+    Entry("cse"),
+    Entry("licm", "what a loop does not change must stand outside of it before addresses are read"),
+    Entry("dot-accumulate", "`acc + dot` and `dot(a, b, acc)` are one form from here on"),
+    Entry("raise-regions"),
+    Entry("drop-dead-iter-args", "carried pointers are dead now"),
+    Entry("canonicalize"),
+    Entry("cse", "accesses of one block share their scalars"),
+    Entry("licm"),
+)
+"""From kernel text's loads and stores to regions: what every pipeline begins with."""
+
+_COMMANDS: tuple[Entry, ...] = (
+    Entry("canonicalize"),
+    Entry("cse"),
+    Entry("lower-to-commands"),
+    Entry("allocate-scratch"),
+    Entry("check-limits", "every limit that is broken is reported at once"),
+)
+
+_PLANS: tuple[Entry, ...] = (
+    Entry("canonicalize"),
+    Entry("cse"),
+    Entry("lower-to-commands"),
+    Entry("expand-recipes", "before scratch is allocated: the rows of a recipe need blocks of their own"),
+    Entry("allocate-scratch"),
+    Entry("tile-composites"),
+    Entry("insert-dma-stages"),
+    Entry("check-limits", "every limit that is broken is reported at once"),
+)
+
+_GEMMS: tuple[Entry, ...] = (
+    Entry("raise-k-loops"),
+    Entry("canonicalize", "takes out the loads whose loops are gone"),
+    Entry("cse"),
+    Entry("shrink-regions", "after the GEMMs, through which it walks from the stores back to the loads"),
+)
+
+PIPELINES: dict[str, tuple[Entry, ...]] = {
+    "primitive": (*_REGIONS, Entry("shrink-regions", "lanes that no store wants are not read"), *_COMMANDS),
+    "composite": (
+        *_REGIONS,
+        *_GEMMS,
+        Entry("form-composites"),
+        Entry("fuse-epilogues"),
+        *_PLANS,
+    ),
+    "fused": (
+        *_REGIONS,
+        *_GEMMS,
+        Entry("match-recipes", "before composites are formed, because a recipe takes the product after it"),
+        Entry("form-composites"),
+        Entry("fuse-epilogues"),
+        *_PLANS,
+    ),
+    "auto": (
+        *_REGIONS,
+        *_GEMMS,
+        Entry("match-recipes"),
+        Entry("form-composites{choose=cost}", "a GEMM stays a single op where that is cheaper"),
+        Entry("fuse-epilogues"),
+        *_PLANS,
+    ),
+}
