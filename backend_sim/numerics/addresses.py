@@ -7,29 +7,50 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ...dialects.errors import AhbmcError, Place, fail
-from .dtypes import Array, DType
+from .dtypes import Array, DType, is_float
+from .elementwise import to_float32
 from .regions import Region
 
+# Tensors up to this size keep a float32 copy for products: converting once is cheaper than at every product.
+_SHADOW_LIMIT_BYTES = 64 << 20
 
-@dataclass(frozen=True)
+
+@dataclass(eq=False)
 class Allocation:
-    """The bytes of one tensor (`data`: uint8, rank 1) from the virtual address `base` on; `itemsize` is for
-    messages.
+    """The bytes of one tensor (`data`: uint8, rank 1) from the virtual address `base` on.
+
+    Whoever shares the bytes shares the object: it knows whether they have been written since their float32 copy was
+    made.
     """
 
     name: str
     base: int
     data: Array
-    itemsize: int = 1
+    _shadow: Array | None = field(default=None, init=False)
+    _written: bool = field(default=False, init=False)
 
     @property
     def end(self) -> int:
         return self.base + self.data.size
+
+    def written(self) -> None:
+        """Someone writes the bytes: from now on there is no copy."""
+        self._shadow, self._written = None, True
+
+    def float32(self, dtype: DType) -> Array | None:
+        """All elements as float32; None where the tensor is too large for a copy or is written to."""
+        if dtype == np.float32:
+            return self.data.view(dtype)
+        if self._written or self.data.size > _SHADOW_LIMIT_BYTES or not is_float(dtype) or dtype.itemsize > 4:
+            return None
+        if self._shadow is None:
+            self._shadow = to_float32(self.data.view(dtype))
+        return self._shadow
 
 
 def bytes_of(array: Array) -> Array:
@@ -87,11 +108,28 @@ class AddressSpace:
         allocation = self.checked(first, end, region.dtype.itemsize, "the load", place)
         return region.read(allocation.data, allocation.base)
 
+    def read_float32(self, region: Region, place: Place | None) -> Array:
+        """As `read_region`, as float32 for a product; a view of the tensor's copy where there is one and no lane is
+        padded.
+        """
+        first, end = region.byte_range()
+        if first == end or region.valid_sizes != region.sizes:
+            return to_float32(self.read_region(region, place))
+        allocation = self.checked(first, end, region.dtype.itemsize, "the load", place)
+        shadow = allocation.float32(region.dtype)
+        if shadow is None:
+            return to_float32(region.read(allocation.data, allocation.base))
+        elements = (region.base - allocation.base) // region.dtype.itemsize
+        moved = replace(region, base=0, offset=region.offset + elements, dtype=np.dtype(np.float32))
+        view = moved.in_memory(shadow.view(np.uint8), 0)
+        return shadow[moved.offsets()] if view is None else view
+
     def write_region(self, region: Region, block: Array, place: Place | None) -> None:
         """Write the valid lanes of a block of the region's sizes."""
         first, end = region.byte_range()
         if first != end:
             allocation = self.checked(first, end, region.dtype.itemsize, "the store", place)
+            allocation.written()
             region.write(block, allocation.data, allocation.base)
 
     def read_scalar(self, address: int, dtype: DType, place: Place | None) -> Array:
@@ -127,6 +165,7 @@ class AddressSpace:
             return
         itemsize = values.dtype.itemsize
         for allocation, lanes in self._by_allocation(chosen, itemsize, "the store", place):
+            allocation.written()
             allocation.data.view(values.dtype)[(chosen[lanes] - allocation.base) // itemsize] = written[lanes]
 
     def _by_allocation(

@@ -7,7 +7,7 @@ carries the sign. Pointers are byte addresses, so blocks of pointers are int64 a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -21,12 +21,12 @@ from xdsl.dialects.builtin import (
     Float64Type,
     IndexType,
     IntegerType,
-    TensorType,
 )
 from xdsl.ir import Attribute
 
 from ...dialects.errors import fail
 from ...dialects.pointer import PointerType
+from ...dialects.shapes import element_of
 
 Array = npt.NDArray[Any]
 DType = np.dtype[Any]
@@ -56,9 +56,8 @@ FP8_LARGEST: dict[DType, float] = {float8_e5m2: 57344.0, float8_e4m3fn: 448.0}
 
 
 def numpy_dtype(type_: Attribute) -> DType:
-    """The dtype of a scalar's type, or of the elements of a block's type. A pointer is an int64 byte address."""
-    if isinstance(type_, TensorType):
-        return numpy_dtype(cast(TensorType[Attribute], type_).element_type)
+    """The dtype of a scalar's type, or of the elements of a block or buffer. A pointer is an int64 byte address."""
+    type_ = element_of(type_)
     if isinstance(type_, IntegerType):
         return _INTEGERS[type_.bitwidth]
     if isinstance(type_, IndexType | PointerType):

@@ -120,7 +120,7 @@ class _Machine:
                 continue
             array = checked_array(argument, parameter.type, name)
             base = (len(allocations) + 1) * _SPACING
-            allocations.append(Allocation(name, base, bytes_of(array), array.itemsize))
+            allocations.append(Allocation(name, base, bytes_of(array)))
             bound.append(base)
         self.space = AddressSpace(allocations)
         return bound
