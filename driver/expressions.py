@@ -161,6 +161,11 @@ def parse(text: str, place: Place) -> Expression:
     return result
 
 
+def words(text: str) -> set[str]:
+    """The names in an expression's text, right or wrong."""
+    return set(re.findall(r"[A-Za-z_][A-Za-z_0-9]*", text))
+
+
 def ceiling_divide(a: int, b: int) -> int:
     """`cdiv`: a / b rounded up."""
     return -(-a // b)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ..backend_sim.numerics.dtypes import convert, dtype_named, triton_name
 from ..backend_sim.target.document import Node
-from ..dialects.errors import AhbmcError, Fault, fail
+from ..dialects.errors import AhbmcError, Category, Fault, fail
 from . import expressions
 from .workload import Constant, TensorArgument
 
@@ -51,6 +51,15 @@ def integer_at(value: int | str, node: Node, names: Mapping[str, Constant]) -> i
 
 def fill(name: str, argument: TensorArgument, shape: tuple[int, ...], node: Node, folder: Path) -> Array:
     """The tensor's first contents, in its dtype. Tensors of one seed differ: the name is part of the seed."""
+    try:
+        return _fill(name, argument, shape, node, folder)
+    except MemoryError:
+        hint = "make it smaller, or run with --timing-only, which needs no values"
+        message = f"`{name}` of shape {list(shape)} does not fit the memory of this computer"
+        raise fail(message, node.place, Category.DOES_NOT_FIT, hint=hint) from None
+
+
+def _fill(name: str, argument: TensorArgument, shape: tuple[int, ...], node: Node, folder: Path) -> Array:
     dtype = dtype_named(argument.dtype)
     if argument.init == "zeros":
         return np.zeros(shape, dtype)

@@ -86,10 +86,13 @@ class TensorArgument(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Map(Struct, frozen=True, forbid_unknown_fields=True):
-    """Which PE runs which programs. `rank`: program_id 0 is the PE, 1 the cube, 2 the SIP."""
+    """Which PE runs which programs. `rank`: program_id 0 is the PE, 1 the cube, 2 the SIP.
+
+    Without `pes` all programs run on sip0.cube0.pe0, under `rank` each where its number says.
+    """
 
     kind: Literal["block", "cyclic", "rank"] = "block"
-    pes: str | tuple[str, ...] = "sip0.cube0.pe0"
+    pes: str | tuple[str, ...] | None = None
 
 
 class Check(Struct, frozen=True, forbid_unknown_fields=True):

@@ -66,7 +66,7 @@ def test_whole_file(folder: Path) -> None:
 
 def test_defaults(folder: Path) -> None:
     (launch,) = read(folder, "kernel: k.py::kern\n").launches
-    assert (launch.grid, launch.map, launch.pipeline) == ((1,), Map("block", "sip0.cube0.pe0"), "auto")
+    assert (launch.grid, launch.map, launch.pipeline) == ((1,), Map("block", None), "auto")
 
 
 def test_set_takes_the_paths_of_the_file(folder: Path) -> None:

@@ -1,0 +1,295 @@
+"""From a launch as the workload says it to one that is bound: types and values of arguments, grid, programs per PE.
+
+This is where a workload meets its kernel. Tensors are named and shaped here and get their first contents; every
+independent fault is found, each at the place in the workload (or in the kernel, for a parameter that got nothing).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ..backend_sim import memory
+from ..backend_sim.launch import Program
+from ..backend_sim.memory import ONE_SLICE, Tensor
+from ..backend_sim.numerics.dtypes import dtype_named, triton_name
+from ..backend_sim.target.document import Node, closest
+from ..backend_sim.target.machine import Machine
+from ..dialects.errors import AhbmcError, Fault, Place, fail
+from . import expressions
+from .kernels import Kernel
+from .mapping import FIRST_PE, map_programs, pe_numbers
+from .tensors import fill, integer_at, shape_of
+from .workload import Argument, Constant, LaunchSpec, TensorArgument, Workload
+
+Value: TypeAlias = Tensor | bool | int | float | str | tuple[bool | int | float | str | None, ...] | None
+
+
+@dataclass(frozen=True, eq=False)
+class BoundLaunch:
+    """A kernel with everything that a launch gives it. `signature` and `constants` together cover the parameters."""
+
+    kernel: Kernel
+    signature: Mapping[str, str]  # parameter -> "*fp16", "i32", "fp32", ...
+    constants: Mapping[str, Constant]
+    values: Mapping[str, Tensor | bool | int | float]  # of the parameters in `signature`, in their order
+    grid: Program
+    programs: Mapping[int, Sequence[Program]]
+    place: Place | None = None  # where the user asked for the launch
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        return tuple(v for v in self.values.values() if isinstance(v, Tensor))
+
+
+def scalar_type(value: bool | int | float, place: Place | None) -> str:
+    """The type that Triton gives a Python number: i1, i32 (i64 or u64 where it must), fp32."""
+    if isinstance(value, bool):
+        return "i1"
+    if isinstance(value, float):
+        return "fp32"
+    for name, low, high in (("i32", -(1 << 31), 1 << 31), ("i64", -(1 << 63), 1 << 63), ("u64", 0, 1 << 64)):
+        if low <= value < high:
+            return name
+    raise fail(f"{value} does not fit an integer of 64 bits", place)
+
+
+def type_of(value: Tensor | bool | int | float, place: Place | None) -> str:
+    """The type of an argument as a signature names it."""
+    if isinstance(value, Tensor):
+        return f"*{triton_name(value.dtype)}"
+    return scalar_type(value, place)
+
+
+def bind_all(
+    workload: Workload, machine: Machine, kernels: Sequence[Kernel], *, values: bool = True
+) -> tuple[BoundLaunch, ...]:
+    """Every launch of a workload bound to its kernel; without `values` tensors hold nothing yet.
+
+    Raises AhbmcError; also where the tensors do not fit the machine, which is found before a byte is filled.
+    """
+    faults: list[Fault] = []
+    bound: list[BoundLaunch] = []
+    binder = Binder(workload, machine, values=False)
+    for launch, kernel in zip(workload.launches, kernels, strict=True):
+        try:
+            bound.append(binder.bind(launch, kernel))
+        except AhbmcError as error:
+            faults += error.faults
+    if faults:
+        raise AhbmcError(*dict.fromkeys(faults))
+    memory.Memory(machine, list(dict.fromkeys(t for b in bound for t in b.tensors)))
+    if values:
+        binder = Binder(workload, machine, values=True)
+        bound = [binder.bind(launch, kernel) for launch, kernel in zip(workload.launches, kernels, strict=True)]
+    return tuple(bound)
+
+
+class Binder:
+    """Binds the launches of one workload in turn; tensors at the top of a file with `launches:` are made once."""
+
+    def __init__(self, workload: Workload, machine: Machine, *, values: bool):
+        self.workload = workload
+        self.machine = machine
+        self.fill_values = values
+        self._tensors: dict[tuple[tuple[str | int, ...], str], Tensor] = {}
+        self._names: set[str] = set()
+
+    def bind(self, launch: LaunchSpec, kernel: Kernel) -> BoundLaunch:
+        """The launch with all its values. Raises AhbmcError with every independent fault."""
+        scope = _Scope(self, launch, kernel)
+        faults = scope.unknown()
+        values: dict[str, Value] = {}
+        for parameter in kernel.parameters:
+            if parameter.name not in launch.const and parameter.name not in launch.args:
+                if parameter.required:
+                    faults.append(scope.missing(parameter.name, parameter.constexpr))
+                continue
+            try:
+                values[parameter.name] = scope.value(parameter.name)
+            except AhbmcError as error:
+                faults += error.faults
+        if faults:
+            raise AhbmcError(*dict.fromkeys(faults))
+        grid = scope.grid()
+        programs = self._programs(launch, grid)
+        constants: dict[str, Constant] = {}
+        given: dict[str, Tensor | bool | int | float] = {}
+        for parameter in kernel.parameters:
+            if parameter.name not in values:
+                continue
+            value = values[parameter.name]
+            if parameter.constexpr or parameter.name in launch.const or isinstance(value, str | tuple | None):
+                assert not isinstance(value, Tensor)
+                constants[parameter.name] = value
+            else:
+                given[parameter.name] = value
+        signature = {n: type_of(v, self.workload.place(launch, "args", n)) for n, v in given.items()}
+        place = self.workload.place(launch, "kernel")
+        return BoundLaunch(kernel, signature, constants, given, grid, programs, place)
+
+    def tensor(self, launch: LaunchSpec, name: str, argument: TensorArgument, names: Mapping[str, Constant]) -> Tensor:
+        """The tensor of an argument, made when it is first asked for."""
+        workload = self.workload
+        owner = launch.path if name in launch.entry.args else ()
+        node = workload.node(launch, "args", name)
+        if (owner, name) not in self._tensors:
+            shape = shape_of(argument, node, names)
+            unique = name if name not in self._names else f"{name}@{owner[-1] if owner else 'top'}"
+            self._names.add(unique)
+            data = fill(name, argument, shape, node, workload.folder) if self.fill_values else None
+            dtype = dtype_named(argument.dtype)
+            self._tensors[owner, name] = Tensor(unique, dtype, shape, _placement(argument), data, node.place)
+        return self._tensors[owner, name]
+
+    def _programs(self, launch: LaunchSpec, grid: Program) -> Mapping[int, Sequence[Program]]:
+        node = self.workload.node(launch, "map")
+        given = launch.map.pes
+        texts = given if isinstance(given, tuple) else (given,) if given is not None else ()
+        if not texts and launch.map.kind != "rank":
+            texts = (FIRST_PE,)
+        pes: list[int] = []
+        for number, text in enumerate(texts):
+            place = node.at("pes", number).place if isinstance(given, tuple) else node.at("pes").place
+            for pe in pe_numbers(text, self.machine, place):
+                if pe in pes:
+                    raise fail(f"{memory.pe_name(self.machine, pe)} is named twice", place)
+                pes.append(pe)
+        return map_programs(launch.map.kind, pes, grid, self.machine, self.workload.place(launch, "grid"))
+
+
+@dataclass
+class _Scope:
+    """The names of one launch: arguments and constants, of which some are expressions over others."""
+
+    binder: Binder
+    launch: LaunchSpec
+    kernel: Kernel
+
+    def __post_init__(self) -> None:
+        self.resolved: dict[str, Value] = {}
+        self.open: list[str] = []
+
+    def node(self, name: str) -> Node:
+        return self.binder.workload.node(self.launch, "args", name)
+
+    def unknown(self) -> list[Fault]:
+        """Arguments and constants that the kernel does not have. Top-level ones serve several launches and may be."""
+        faults: list[Fault] = []
+        workload = self.binder.workload
+        entry = workload.document.at(*self.launch.path)
+        for section, given in (("args", self.launch.entry.args), ("const", self._own_constants())):
+            for name in given:
+                if self.kernel.parameter(name) is None and not self._used(name):
+                    close = closest(name, self.kernel.names)
+                    hint = f"did you mean `{close}`?" if close else f"its parameters: {', '.join(self.kernel.names)}"
+                    place = entry.at(section).key_place(name)
+                    faults.append(Fault(f"kernel `{self.kernel.name}` has no parameter `{name}`", place, hint=hint))
+        for name, argument in self.launch.args.items():
+            parameter = self.kernel.parameter(name)
+            if name in self.launch.const and name in self.launch.entry.args:
+                faults.append(Fault(f"`{name}` is given in `args` and in `const`", self.node(name).place))
+            if parameter is not None and parameter.constexpr and isinstance(argument, TensorArgument):
+                faults.append(
+                    Fault(f"`{name}` is a constexpr of the kernel; a tensor was given", self.node(name).place)
+                )
+        return faults
+
+    def _own_constants(self) -> Mapping[str, Constant]:
+        return self.launch.entry.const if self.launch.path else self.launch.const
+
+    def _used(self, name: str) -> bool:
+        """Whether an argument that the kernel lacks is used in a shape, a grid or another argument."""
+        texts: list[str] = [t for t in self.launch.grid if isinstance(t, str)]
+        for argument in self.launch.args.values():
+            match argument:
+                case TensorArgument():
+                    texts += [e for e in argument.shape if isinstance(e, str)]
+                case str():
+                    texts.append(argument)
+                case _:
+                    pass
+        texts += [c.reference for c in self.launch.entry.check.values() if c.reference]
+        return any(name in expressions.words(text) for text in texts)
+
+    def missing(self, name: str, constexpr: bool) -> Fault:
+        section = "const" if constexpr else "args"
+        parameter = self.kernel.parameter(name)
+        assert parameter is not None
+        message = f"kernel `{self.kernel.name}` needs `{name}`, and the launch does not give it"
+        place = self.binder.workload.place(self.launch, "kernel")
+        note = f"the parameter is at {parameter.place}"
+        return Fault(message, place, hint=f"add it to `{section}:`", notes=(note,))
+
+    def value(self, name: str) -> Value:
+        """The value of a name. Raises AhbmcError."""
+        if name in self.resolved:
+            return self.resolved[name]
+        if name in self.open:
+            circle = " -> ".join([*self.open[self.open.index(name) :], name])
+            raise fail(f"`{name}` is defined by itself: {circle}", self.node(name).place)
+        self.open.append(name)
+        try:
+            self.resolved[name] = self._find(name)
+        finally:
+            self.open.pop()
+        return self.resolved[name]
+
+    def _find(self, name: str) -> Value:
+        if name in self.launch.const:
+            return self.launch.const[name]
+        argument: Argument = self.launch.args[name]
+        match argument:
+            case TensorArgument():
+                used = {w for e in argument.shape if isinstance(e, str) for w in expressions.words(e)}
+                return self.binder.tensor(self.launch, name, argument, self.scalars(used))
+            case str():
+                return self._expression(name, argument)
+            case _:
+                return argument
+
+    def _expression(self, name: str, text: str) -> Value:
+        """A string argument: the name of a shared tensor or an integer expression over other arguments."""
+        shared = self.binder.workload.file.args.get(text)
+        if self.launch.path and isinstance(shared, TensorArgument):
+            return self.value(text)
+        return integer_at(text, self.node(name), self.scalars(expressions.words(text)))
+
+    def scalars(self, wanted: Sequence[str] | set[str]) -> Mapping[str, Constant]:
+        """The values of the names in `wanted` that are numbers here; the others keep None, so that they are known."""
+        names: dict[str, Constant] = {}
+        for name in (*self.launch.const, *self.launch.args):
+            if name in wanted:
+                value = self.value(name)
+                names[name] = "a tensor" if isinstance(value, Tensor) else value
+            elif not isinstance(self.launch.args.get(name), TensorArgument):
+                names.setdefault(name, None)
+        return names
+
+    def grid(self) -> Program:
+        """The grid, missing axes 1."""
+        sizes: list[int] = []
+        faults: list[Fault] = []
+        for axis, entry in enumerate(self.launch.grid):
+            node = self.binder.workload.node(self.launch, "grid", axis)
+            try:
+                used = expressions.words(entry) if isinstance(entry, str) else set[str]()
+                size = integer_at(entry, node, self.scalars(used))
+            except AhbmcError as error:
+                faults += error.faults
+                continue
+            if size < 1:
+                faults.append(Fault(f"axis {axis} of the grid has {size} programs; at least 1 is needed", node.place))
+            sizes.append(size)
+        if faults:
+            raise AhbmcError(*faults)
+        x, y, z = (*sizes, 1, 1)[:3]
+        return x, y, z
+
+
+def _placement(argument: TensorArgument) -> memory.Placement:
+    place = argument.place
+    if place is None:
+        return ONE_SLICE
+    return memory.Placement(place.cube, place.pe, place.num_cubes, place.num_pes, place.cube_start)
