@@ -16,10 +16,22 @@ from .errors import AhbmcError, Category, Fault, place_of
 
 def verify(module: ModuleOp) -> None:
     """Raise AhbmcError (`invalid-ir`) with every fault of `module`, each at the place of its op."""
-    faults = [fault for op in module.walk() if (fault := _fault_of(op)) is not None]
+    faults: list[Fault] = []
+    _check(module, faults)
     faults += [_fault(op, message) for op, message in invisible_operands(module)]
     if faults:
         raise AhbmcError(*faults)
+
+
+def _check(op: Operation, faults: list[Fault]) -> None:
+    # From the inside out: the checks of an op may rely on what it holds, so they run only when that is valid.
+    before = len(faults)
+    for region in op.regions:
+        for block in region.blocks:
+            for nested in block.ops:
+                _check(nested, faults)
+    if len(faults) == before and (fault := _fault_of(op)) is not None:
+        faults.append(fault)
 
 
 def _fault(op: Operation, message: str) -> Fault:

@@ -272,7 +272,6 @@ func.func @f(%a: tensor<8x8xf16>) {
   tl.composite(%x = %a : tensor<8x8xf16>) attributes {stage = "c"} {
     tl.yield
   }
-  // expected-error @+1 {{'tl.composite': the body must end in tl.yield}}
   tl.composite(%x = %a : tensor<8x8xf16>) {
     // expected-error @+1 {{'tl.cast': Operation tl.cast terminates block in single-block region but is not a terminator}}
     %y = tl.cast %x : tensor<8x8xf16> -> tensor<8x8xf32>
