@@ -1,1 +1,28 @@
-"""ahbmc compiles Triton-like kernels for AHBM and runs them on a discrete-event model of the machine."""
+"""ahbmc: compiles Triton-like kernels for AHBM, a memory-centric accelerator, and runs them on a model of the machine.
+
+    import ahbmc
+    result = ahbmc.load("matmul.py").matmul_kernel[grid](a, b, c, ..., BLOCK_M=32)
+
+Importing this package imports nothing slow: the calls below are loaded when they are first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .driver.api import Result, compile, jit, load, run
+
+__all__ = ["Result", "compile", "jit", "load", "run"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .driver import api
+
+    return getattr(api, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

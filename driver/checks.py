@@ -19,7 +19,7 @@ from ..dialects.errors import Place, fail
 from . import expressions
 from .references import Value, evaluate
 from .tensors import load_array
-from .workload import Check
+from .workload_schema import Check
 
 Array = npt.NDArray[Any]
 

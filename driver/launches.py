@@ -21,7 +21,8 @@ from . import expressions
 from .kernels import Kernel
 from .mapping import FIRST_PE, map_programs, pe_numbers
 from .tensors import fill, integer_at, shape_of
-from .workload import Argument, Constant, LaunchSpec, TensorArgument, Workload
+from .workload import LaunchSpec, Workload
+from .workload_schema import Argument, Constant, TensorArgument
 
 Value: TypeAlias = Tensor | bool | int | float | str | tuple[bool | int | float | str | None, ...] | None
 

@@ -14,7 +14,7 @@ from ..backend_sim.numerics.dtypes import convert, dtype_named, triton_name
 from ..backend_sim.target.document import Node
 from ..dialects.errors import AhbmcError, Category, Fault, fail
 from . import expressions
-from .workload import Constant, TensorArgument
+from .workload_schema import Constant, TensorArgument
 
 Array = npt.NDArray[Any]
 

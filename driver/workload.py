@@ -1,4 +1,4 @@
-"""Workload files: what a kernel is launched with. The structs below are the schema; `load` reads a file strictly.
+"""Workload files as they are read: `load` decodes one strictly (`workload_schema.py` says what it may hold).
 
 Reading fills no tensor and opens no kernel: it gives the launches of the file with the place of every value, so that
 later steps (`launches.py`, `checks.py`) can report faults where the user wrote them. `--set path=value` is laid over
@@ -10,144 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
-
-import msgspec
-from msgspec import Meta, Struct
 
 from ..backend_sim.target.document import Node, decode, parse, with_value
 from ..backend_sim.target.machine_file import SET
 from ..dialects.errors import AhbmcError, Fault, Place, Sources, fail
-
-DTypeName: TypeAlias = Literal[
-    "fp16", "bf16", "fp32", "fp64", "fp8e4nv", "fp8e5",
-    "i1", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64",
-]  # fmt: skip
-Scalar: TypeAlias = bool | int | float | str | None
-Constant: TypeAlias = Scalar | tuple[Scalar, ...]
-OptionValue: TypeAlias = Scalar | tuple[Scalar, ...]
-Split: TypeAlias = Literal["replicate", "row_wise", "column_wise"]
-Extent: TypeAlias = Annotated[int, Meta(ge=1)] | str
-
-
-class Normal(Struct, frozen=True, forbid_unknown_fields=True):
-    """Normally distributed values."""
-
-    seed: int = 0
-    mean: float = 0.0
-    std: float = 1.0
-
-
-class Uniform(Struct, frozen=True, forbid_unknown_fields=True):
-    """Uniformly distributed values in [low, high)."""
-
-    seed: int = 0
-    low: float = 0.0
-    high: float = 1.0
-
-
-class Arange(Struct, frozen=True, forbid_unknown_fields=True):
-    """start, start + step, ... in row-major order."""
-
-    start: float = 0.0
-    step: float = 1.0
-
-
-class Init(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a tensor holds before the launch: exactly one of the keys."""
-
-    full: float | None = None
-    normal: Normal | None = None
-    uniform: Uniform | None = None
-    arange: Arange | None = None
-    file: str | None = None
-
-    def __post_init__(self) -> None:
-        _exactly_one(self, "full", "normal", "uniform", "arange", "file")
-
-
-class Placement(Struct, frozen=True, forbid_unknown_fields=True):
-    """How a tensor lies over cubes and over the PEs of each. Without it a tensor lies in the slice of the first PE."""
-
-    cube: Split = "replicate"
-    pe: Split = "replicate"
-    num_pes: Annotated[int, Meta(ge=1)] | None = None
-    num_cubes: Annotated[int, Meta(ge=1)] | None = None
-    cube_start: Annotated[int, Meta(ge=0)] = 0
-
-
-class TensorArgument(Struct, frozen=True, forbid_unknown_fields=True):
-    """A tensor in HBM, contiguous in row-major order. A shape entry may be an expression over args and const."""
-
-    shape: Annotated[tuple[Extent, ...], Meta(min_length=1)]
-    dtype: DTypeName
-    init: Literal["zeros"] | Init = "zeros"
-    place: Placement | None = None
-
-
-class Map(Struct, frozen=True, forbid_unknown_fields=True):
-    """Which PE runs which programs. `rank`: program_id 0 is the PE, 1 the cube, 2 the SIP.
-
-    Without `pes` all programs run on sip0.cube0.pe0, under `rank` each where its number says.
-    """
-
-    kind: Literal["block", "cyclic", "rank"] = "block"
-    pes: str | tuple[str, ...] | None = None
-
-
-class Check(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a tensor must hold at the end: a named numpy reference over the inputs, or the array of a .npy file."""
-
-    reference: str | None = None
-    file: str | None = None
-    rtol: Annotated[float, Meta(ge=0)] = 1e-2
-    atol: Annotated[float, Meta(ge=0)] = 1e-3
-
-    def __post_init__(self) -> None:
-        _exactly_one(self, "reference", "file")
-
-
-Argument: TypeAlias = TensorArgument | bool | int | float | str | None
-Options: TypeAlias = dict[str, dict[str, OptionValue]]
-Grid: TypeAlias = Annotated[tuple[int | str, ...], Meta(min_length=1, max_length=3)]
-
-
-class LaunchEntry(Struct, frozen=True, forbid_unknown_fields=True):
-    """One entry of `launches:`. What it leaves out comes from the top of the file."""
-
-    kernel: str
-    args: dict[str, Argument] = {}
-    const: dict[str, Constant] = {}
-    grid: Grid | None = None
-    map: Map | None = None
-    pipeline: str | None = None
-    options: Options = {}
-    check: dict[str, Check] = {}
-
-
-class WorkloadFile(Struct, frozen=True, forbid_unknown_fields=True):
-    """A workload: one launch (`kernel:`) or several in turn (`launches:`), which may share the tensors of `args`."""
-
-    kernel: str | None = None
-    machine: str = "ahbm-2sip"
-    pipeline: str = "auto"
-    args: dict[str, Argument] = {}
-    const: dict[str, Constant] = {}
-    grid: Grid = (1,)
-    map: Map = Map()
-    options: Options = {}
-    check: dict[str, Check] = {}
-    launches: Annotated[tuple[LaunchEntry, ...], Meta(min_length=1)] | None = None
-
-    def __post_init__(self) -> None:
-        _exactly_one(self, "kernel", "launches")
-
-
-def _exactly_one(struct: Struct, *names: str) -> None:
-    given = [n for n in names if getattr(struct, n) is not None]
-    if len(given) != 1:
-        found = " and ".join(f"`{n}`" for n in given) or "none"
-        raise ValueError(f"exactly one of {', '.join(f'`{n}`' for n in names)} must be given; found {found}")
+from .workload_schema import Argument, Constant, LaunchEntry, Map, Options, WorkloadFile
 
 
 @dataclass(frozen=True)
@@ -315,8 +182,3 @@ def _step_places(line: int, steps: tuple[str, ...]) -> tuple[Place, ...]:
         places.append(Place(SET, line, column, column + len(step)))
         column += len(step) + 1
     return tuple(places)
-
-
-def json_schema() -> dict[str, object]:
-    """The JSON Schema of workload files."""
-    return msgspec.json.schema(WorkloadFile)

@@ -11,7 +11,7 @@ from ahbmc.dialects.errors import AhbmcError, Place
 from ahbmc.driver.checks import compare, expected
 from ahbmc.driver.expressions import parse
 from ahbmc.driver.references import REFERENCES, evaluate
-from ahbmc.driver.workload import Check
+from ahbmc.driver.workload_schema import Check
 
 HERE = Place("w.yaml", 4, 7)
 RANDOM = np.random.default_rng(3)

@@ -1,0 +1,181 @@
+"""JSON Schemas of workload and machine files, and `docs/workload.md`, all made from the structs that decode the files.
+
+`python -m ahbmc.driver.schema docs` writes them; a test holds the committed ones to what this makes.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import typing
+from pathlib import Path
+from types import UnionType
+from typing import Any
+
+import msgspec
+from msgspec import Meta, Struct
+
+from ..backend_sim.target.machine_file import machine_schema
+from .references import REFERENCES
+from .workload_schema import (
+    Arange,
+    Check,
+    Init,
+    LaunchEntry,
+    Map,
+    Normal,
+    Placement,
+    TensorArgument,
+    Uniform,
+    WorkloadFile,
+)
+
+_SECTIONS: tuple[tuple[str, type[Struct]], ...] = (
+    ("The file", WorkloadFile),
+    ("A tensor of `args`", TensorArgument),
+    ("`init` of a tensor", Init),
+    ("`init: {normal: ...}`", Normal),
+    ("`init: {uniform: ...}`", Uniform),
+    ("`init: {arange: ...}`", Arange),
+    ("`place` of a tensor", Placement),
+    ("`map`", Map),
+    ("An entry of `check`", Check),
+    ("An entry of `launches`", LaunchEntry),
+)
+_HEAD = """\
+# Workload files
+
+A workload file says what a kernel is launched with. `ahbmc run FILE` runs it. Unknown keys are errors, each with its
+line. This page is made from the schema in `driver/workload_schema.py`; `workload.schema.json` beside it is the same as
+JSON Schema, for editors.
+
+```yaml
+kernel: matmul.py::matmul_kernel
+machine: ahbm-2sip
+pipeline: auto
+args:
+  a: {shape: [M, K], dtype: fp16, init: {normal: {seed: 1}}}
+  b: {shape: [K, N], dtype: fp16, init: {normal: {seed: 2}}}
+  c: {shape: [M, N], dtype: fp16, init: zeros}
+  M: 1000
+  N: 777
+  K: 520
+  stride_am: K
+const: {BLOCK_M: 64, BLOCK_N: 64, BLOCK_K: 64}
+grid: ["cdiv(M, BLOCK_M) * cdiv(N, BLOCK_N)"]
+map: {kind: block, pes: sip0.cube0.pe0-7}
+options: {form-composites: {stage: a}}
+check: {c: {reference: "matmul(a, b)", rtol: 1e-2, atol: 1e-3}}
+```
+
+## Expressions
+
+Extents of shapes, entries of `grid` and arguments given as text are expressions: integers, names of arguments and
+constants, `+ - * // %`, parentheses, and `cdiv(a, b)`, `min(...)`, `max(...)`. They are parsed, never executed.
+
+## Overrides
+
+`--set PATH=VALUE` takes the paths of the file: `--set const.BLOCK_M=32`, `--set args.M=100`, `--set args.a.dtype=fp32`,
+`--set options.form-composites.stage=b`, `--set launches.0.grid=[4]`; and `--set machine.pe.gemm.peak_tflops=16` those
+of the machine file.
+
+## Several launches
+
+`launches` is a list of launches that run in turn. An entry takes from the top of the file what it leaves out. Tensors
+in `args` at the top are shared: an entry gets one by the name of its parameter, or names it (`args: {x: c}`).
+"""
+
+
+def workload_schema() -> dict[str, Any]:
+    """The JSON Schema of workload files."""
+    return msgspec.json.schema(WorkloadFile)
+
+
+def workload_page() -> str:
+    """`docs/workload.md`: an example, then every key with its type, default and meaning."""
+    parts = [_HEAD]
+    for title, struct in _SECTIONS:
+        parts.append(f"## {title}\n\n{' '.join((struct.__doc__ or '').split())}\n")
+        parts.append("| key | type | default | meaning |\n|---|---|---|---|")
+        parts += [_row(field) for field in msgspec.structs.fields(struct)]
+        parts.append("")
+    parts.append("## References\n\nOperators `+ - * / @` and these functions, all in float64:\n")
+    parts.append("| reference | what it computes |\n|---|---|")
+    parts += [f"| `{n}({r.signature})` | {_escaped(r.about)} |" for n, r in REFERENCES.items()]
+    return "\n".join(parts) + "\n"
+
+
+def _row(field: msgspec.structs.FieldInfo) -> str:
+    if field.required:
+        default = "required"
+    else:
+        value = field.default if field.default is not msgspec.NODEFAULT else field.default_factory()  # pyright: ignore[reportCallIssue]
+        default = _default(value)
+    return f"| `{field.encode_name}` | {_escaped(_type(field.type))} | {default} | {_escaped(_about(field.type))} |"
+
+
+def _default(value: object) -> str:
+    match value:
+        case None:
+            return ""
+        case Struct():
+            return "see below"
+        case dict() if not value:
+            return "none"
+        case tuple():
+            return f"`{list(typing.cast(tuple[Any, ...], value))}`"
+        case _:
+            return f"`{value}`"
+
+
+def _about(kind: Any) -> str:
+    """The description that a type carries; that of a union's member if it has none itself."""
+    if typing.get_origin(kind) is typing.Annotated:
+        for extra in typing.get_args(kind)[1:]:
+            if isinstance(extra, Meta) and extra.description:
+                return extra.description
+    return next(filter(None, (_about(a) for a in typing.get_args(kind) if a is not kind)), "")
+
+
+def _type(kind: Any) -> str:
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin is typing.Annotated:
+        limits = [f"{word} {value}" for m in arguments[1:] for word, value in _limits(m)]
+        return " ".join((_type(arguments[0]), *limits))
+    if origin in (typing.Union, UnionType):
+        return " | ".join(dict.fromkeys(_type(a) for a in arguments if a is not type(None)))
+    if origin is typing.Literal:
+        return " | ".join(f"`{a}`" for a in arguments)
+    if origin is tuple:
+        return f"list of ({_type(arguments[0])})"
+    if origin is dict:
+        return f"mapping to ({_type(arguments[1])})"
+    names = {int: "integer", float: "number", bool: "true/false", str: "text"}
+    return names.get(kind, f"[{next((t for t, s in _SECTIONS if s is kind), 'mapping')}]")
+
+
+def _limits(meta: Any) -> list[tuple[str, object]]:
+    return [(word, value) for word, value in ((">=", meta.ge), ("<=", meta.le)) if value is not None]
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def documents() -> dict[str, str]:
+    """File name in `docs/` -> content, of all that is generated here."""
+    return {
+        "workload.md": workload_page(),
+        "workload.schema.json": json.dumps(workload_schema(), indent=1) + "\n",
+        "machine.schema.json": json.dumps(machine_schema(), indent=1) + "\n",
+    }
+
+
+def main(folder: str) -> None:
+    """Write every document into `folder`."""
+    for name, text in documents().items():
+        (Path(folder) / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
