@@ -1,0 +1,224 @@
+"""`match-recipes`: what a kernel computes as a recipe does becomes one composite with the product after it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import math
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from ..dialects import tl
+from ..dialects.remarks import remark
+from ..dialects.shapes import element_of, is_float, shape_of
+from .recipe_wrap import Refused, wrap
+from .recipes import EXPONENTIALS, SOFTMAX_MERGE
+from .terms import Ref, Terms
+
+
+@dataclass(frozen=True)
+class MatchRecipesPass(ModulePass):
+    """Make the online-softmax step of a loop and the product after it one composite with recipe `softmax_merge`.
+
+    before:  the row maximum of s, the new maximum, two exponentials, the row sum, the rescaling of l and O, and
+             %o = tl.dot %p, %v acc(%o_rescaled)
+    after:   %m, %l, %o = tl.composite(%s, %m, %l, %o, %v) {recipe = "softmax_merge", params} { those ops }
+
+    What counts is the flow of data, not how it is spelled: the expected terms are built for each choice of the
+    recipe's parameters and compared with the kernel's. `ahbmc recipes` lists operands, parameters and rows.
+
+    needs:   `dot-accumulate`, `canonicalize` and `cse`. m, l and O are blocks of floats, m and l of rank 1, O the
+             accumulator of the dot.
+    keeps:   values; the body of the composite holds the kernel's own ops. A dot whose `a` comes from an exponential
+             and that does not match leaves a remark with the reason.
+    options: none
+    """
+
+    name = "match-recipes"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for dot in [each for each in op.walk() if isinstance(each, tl.DotOp)]:
+            if isinstance(dot.parent_op(), tl.CompositeOp) or not _follows_exponential(dot.a):
+                continue
+            location = dot.location
+            try:
+                wrap(SOFTMAX_MERGE, match_softmax_merge(dot))
+            except Refused as refusal:
+                remark(op, self.name, "recipe", "refused", f"softmax_merge: {refusal}", location)
+            else:
+                remark(op, self.name, "recipe", "matched", "softmax_merge", location)
+
+
+def _follows_exponential(value: SSAValue) -> bool:
+    """Whether an exponential is among the last few ops that make `value`: only such a dot is worth a word."""
+    todo, steps = [value], 0
+    while todo and steps < 8:
+        op = todo.pop(0).owner
+        steps += 1
+        if isinstance(op, math.ExpOp | math.Exp2Op):
+            return True
+        if isinstance(op, Operation) and is_float(value.type) and not isinstance(op, tl.DotOp | tl.LoadRegionOp):
+            todo += [v for v in op.operands if is_float(v.type)]
+    return False
+
+
+@dataclass(frozen=True)
+class Match:
+    """What `wrap` needs: the parameters, the value of every operand by name, the results in the recipe's order."""
+
+    dot: tl.DotOp
+    params: dict[str, str]
+    inputs: dict[str, SSAValue]
+    results: tuple[SSAValue, ...]
+
+
+def match_softmax_merge(dot: tl.DotOp) -> Match:
+    """The softmax merge that ends in `dot`; raises `Refused` with the first condition that does not hold."""
+    return _SoftmaxMerge(dot).match()
+
+
+class _SoftmaxMerge:
+    """One attempt. Each step either finds the next piece or refuses with what it found instead."""
+
+    def __init__(self, dot: tl.DotOp):
+        assert dot.parent is not None
+        self.dot = dot
+        self.block = dot.parent
+        self.terms = Terms(dot.parent)
+        if dot.acc is None:
+            raise Refused("the product is not added to anything")
+        self.acc = dot.acc
+
+    def match(self) -> Match:
+        terms = self.terms
+        rounded = terms.of(self.dot.a)
+        p = self._without_casts(rounded)
+        base = {exp: base for base, exp in EXPONENTIALS.items()}.get(terms.node(p).kind)
+        if base is None:
+            raise Refused("the product does not take the exponential itself")
+        s, m_new = self._split_exponent(p)
+        scale, reduced, m_old = self._maximum(s, m_new)
+        corr = terms.unary(EXPONENTIALS[base], terms.add(m_old, terms.negative(m_new)))
+        sum_of, new_l, old_l = self._sum(p, rounded, corr)
+        old_o = self._rescaled(terms.of(self.acc), corr.on((0,)), "the output")
+        inputs = {
+            "s": reduced,
+            "m": self._block_of(m_old, 1, "the old maximum"),
+            "l": self._block_of(old_l, 1, "the old sum"),
+            "O": self._block_of(old_o, 2, "the old output"),
+            "b": self.dot.b,
+        }
+        params = {"base": base, "scale": "before", "sum": sum_of}
+        if scale is not None:
+            params["scale"] = "after"
+            inputs["scale"] = self._block_of(scale, 0, "the scale")
+        new_m = self._block_of(m_new, 1, "the new maximum")
+        self._check_shapes(inputs, new_m, new_l)
+        return Match(self.dot, params, inputs, (new_m, new_l, self.dot.result))
+
+    def _without_casts(self, ref: Ref) -> Ref:
+        node = self.terms.node(ref)
+        while node.kind == "cast":
+            ref = node.operands[0].on(ref.axes)
+            node = self.terms.node(ref)
+        return ref
+
+    def _split_exponent(self, p: Ref) -> tuple[Ref, Ref]:
+        """The exponent as s - m: what is subtracted is the one maximum of rows among the addends."""
+        terms = self.terms
+        addends = terms.operands(terms.node(p).operands[0].on(p.axes), "add")
+        if p.axes != (0, 1):
+            raise Refused("the exponential is not a block of rows and columns")
+        found = [a for a in addends if a.axes == (0,) and self._is_maximum(terms.negative(a))]
+        if len(found) != 1:
+            raise Refused("the exponent does not subtract the running maximum of its rows")
+        rest = list(addends)
+        rest.remove(found[0])
+        return terms.add(*rest), terms.negative(found[0])
+
+    def _is_maximum(self, ref: Ref) -> bool:
+        return self.terms.node(ref).kind == "max"
+
+    def _maximum(self, s: Ref, m_new: Ref) -> tuple[Ref | None, SSAValue, Ref]:
+        """(scale if any, the value whose rows are reduced, the old maximum), from m_new = max(m_old, max of rows)."""
+        terms = self.terms
+        parts = terms.operands(m_new, "max")
+        uniform = [r for r in terms.operands(s, "mul") if not r.axes]
+        lanes = [r for r in terms.operands(s, "mul") if r.axes]
+        choices: list[tuple[Ref | None, Ref]] = [(None, s)]
+        if uniform and lanes:
+            choices.append((terms.mul(*uniform), terms.mul(*lanes)))
+        for scale, unscaled in choices:
+            if unscaled.axes != (0, 1):
+                continue
+            of_rows = terms.reduce("reduce_max", unscaled, 1)
+            expected = of_rows if scale is None else terms.mul(scale, of_rows)
+            if expected in parts:
+                rest = [r for r in parts if r != expected]
+                return scale, self._reduced(unscaled), terms.maximum(*rest)
+        raise Refused("the new maximum is not that of the old one and the rows of what is in the exponent")
+
+    def _reduced(self, s: Ref) -> SSAValue:
+        """The value that the row maximum is taken of."""
+        value = self.terms.value(s, 2)
+        if value is None:
+            raise Refused("the scores are no value of their own")
+        return value
+
+    def _sum(self, p: Ref, rounded: Ref, corr: Ref) -> tuple[str, SSAValue, Ref]:
+        """(parameter `sum`, the new sum, the old one), from l_new = l_old * corr + sum of rows of P."""
+        terms = self.terms
+        sums = {terms.reduce("reduce_sum", p, 1): "before"}
+        for op in self.block.ops:
+            if isinstance(op, tl.ReduceOp) and op.kind.data == "sum":
+                summed = terms.of(op.operand)
+                if summed.axes == p.axes and summed != p and self._is_rounding(summed, rounded):
+                    sums[terms.reduce("reduce_sum", summed, 1)] = "after"
+        for op in self.block.ops:
+            if not any(is_float(r.type) and shape_of(r.type) == shape_of(self.dot.a.type)[:1] for r in op.results):
+                continue
+            ref = terms.of(op.results[0])
+            parts = terms.operands(ref, "add")
+            of_rows = [r for r in parts if r in sums]
+            if len(of_rows) != 1 or len(parts) != 2:
+                continue
+            rest = next(r for r in parts if r != of_rows[0])
+            return sums[of_rows[0]], op.results[0], self._rescaled(rest, corr, "the sum")
+        raise Refused("no running sum of what the product takes")
+
+    def _is_rounding(self, ref: Ref, rounded: Ref) -> bool:
+        """`ref` is P as the product takes it, perhaps widened again."""
+        node = self.terms.node(ref)
+        return ref == rounded or (node.kind == "cast" and node.operands[0].on(ref.axes) == rounded)
+
+    def _rescaled(self, ref: Ref, corr: Ref, what: str) -> Ref:
+        """The other factor of a product with the correction."""
+        parts = self.terms.operands(ref, "mul")
+        if corr not in parts or len(parts) < 2:
+            raise Refused(f"{what} is not rescaled by the exponential of the old maximum minus the new one")
+        rest = list(parts)
+        rest.remove(corr)
+        return self.terms.mul(*rest)
+
+    def _block_of(self, ref: Ref, rank: int, what: str) -> SSAValue:
+        value = self.terms.value(ref, rank)
+        if value is None:
+            raise Refused(f"{what} is no value of rank {rank}")
+        return value
+
+    def _check_shapes(self, inputs: dict[str, SSAValue], new_m: SSAValue, new_l: SSAValue) -> None:
+        rows, columns = shape_of(self.dot.a.type)
+        for name, shape in (
+            ("s", (rows, columns)),
+            ("m", (rows,)),
+            ("l", (rows,)),
+            ("O", shape_of(self.dot.result.type)),
+        ):
+            if shape_of(inputs[name].type) != shape:
+                raise Refused(f"{name} is {inputs[name].type}, not a block of {shape}")
+        if new_m.type != inputs["m"].type or new_l.type != inputs["l"].type:
+            raise Refused("the maximum or the sum changes its type")
+        if element_of(inputs["O"].type) != element_of(self.dot.result.type):
+            raise Refused("the output changes its type")
