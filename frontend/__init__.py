@@ -1,1 +1,5 @@
-"""Kernel text to `tl`: grammar, parser, semantic analysis. The text is parsed, never executed."""
+"""Frontend: from kernel text to the `tl` dialect."""
+
+from .lower import KernelParameter, compile_kernel, kernel_names, kernel_parameters
+
+__all__ = ["KernelParameter", "compile_kernel", "kernel_names", "kernel_parameters"]

@@ -1,0 +1,198 @@
+"""Functions that compute: those of the element-wise table, casts, the dot product and reductions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from ..dialects import tl
+from ..dialects.elementwise import BY_TL, Elementwise
+from . import operators
+from .builtin import Builtin, row
+from .emit import Emitter
+from .shapes import axis_of, reshaped
+from .types import (
+    BlockType,
+    DType,
+    PointerType,
+    TypeFault,
+    bfloat16,
+    float16,
+    float32,
+    float64,
+    int8,
+    int32,
+    ir_type,
+    uint8,
+)
+from .values import Item, Value, describe
+
+# Functions of the table that take more than their operands.
+_EXTRA = {"fdiv": ", ieee_rounding: hint = False"}
+_NAMES = ("x", "y", "z")
+# Functions that Triton computes in f32 for bf16 operands.
+_WIDENING = ("maximum", "minimum")
+
+
+def _elementwise(name: str, rows: tuple[Elementwise, ...]) -> Builtin:
+    """The builtin for a name of the table; operands come into one type and shape first."""
+    names = _NAMES[: rows[0].arity]
+
+    def lower(emit: Emitter, **given: Value) -> Item:
+        return apply(emit, name, rows, *(given[n] for n in names))
+
+    parameters = ", ".join(f"{n}: value" for n in names) + _EXTRA.get(name, "")
+    return row(name, parameters, lower, method=True)
+
+
+def apply(emit: Emitter, name: str, rows: tuple[Elementwise, ...], *operands: Value) -> Value:
+    """The row for the operands' type, on the operands. Raises TypeFault if there is none."""
+    values = list(operands)
+    if name in _WIDENING:
+        values = [emit.cast(v, float32) if v.element == bfloat16 else v for v in values]
+    for _ in values[1:]:
+        # Promotion in pairs, as far as it goes: the last pass leaves all in one type.
+        for n in range(len(values) - 1):
+            values[n], values[n + 1] = operators.same_type(emit, values[n], values[n + 1])
+    values = list(emit.together(*values))
+    dtype = values[0].element
+    if not isinstance(dtype, DType):
+        raise TypeFault(f"numbers are needed, not {describe(values[0])}")
+    place = operators.domain(dtype)
+    for candidate in rows:
+        if candidate.domain == place or (candidate.domain == "int" and dtype.is_int):
+            return emit.elementwise(candidate, *values)
+    wanted = " or ".join(dict.fromkeys(_DOMAINS[r.domain] for r in rows))
+    raise TypeFault(
+        f"{wanted} are needed, not {dtype}", "cast with `.to(tl.float32)`" if rows[0].domain == "float" else None
+    )
+
+
+_DOMAINS = {"float": "floats", "int": "integers", "sint": "signed integers", "uint": "unsigned integers"}
+
+
+def _extremum(name: str, with_nan: str) -> Callable[..., Item]:
+    def lower(emit: Emitter, x: Value, y: Value, propagate_nan: Item) -> Item:
+        result = apply(emit, name, BY_TL[name], x, y)
+        if propagate_nan != "all" or not (isinstance(result.element, DType) and result.element.is_float):
+            return result
+        operands = [Value(o, result.type) for o in result.ssa.owner.operands]  # pyright: ignore[reportAttributeAccessIssue] -- made by an op just now
+        return emit.elementwise(with_nan, *operands)
+
+    return lower
+
+
+def _cast(emit: Emitter, input: Value, dtype: DType | PointerType, fp_downcast_rounding: Item, bitcast: bool) -> Item:
+    if fp_downcast_rounding not in (None, "rtne"):
+        raise TypeFault(f"rounding '{fp_downcast_rounding}' is not supported", "'rtne' is what there is")
+    if bitcast and isinstance(input.element, DType) and isinstance(dtype, DType):
+        if input.element.bits != dtype.bits:
+            raise TypeFault(f"the bits of {input.element} do not make {dtype}")
+        if input.element.is_float != dtype.is_float:
+            raise TypeFault(f"the bits of {input.element} as {dtype} are not supported yet")
+    return emit.cast(input, dtype)
+
+
+def _dot(
+    emit: Emitter,
+    input: Value,
+    other: Value,
+    acc: Value | None,
+    input_precision: str | None,
+    allow_tf32: Item,
+    max_num_imprecise_acc: Item,
+    out_dtype: DType | None,
+) -> Item:
+    """Triton's dot: operands of one type, sums in f32 (i32, f64), the result in `out_dtype` or the accumulator's type."""
+    for operand in (input, other):
+        if len(operand.shape) != 2:
+            raise TypeFault(f"blocks of two axes are needed, not {describe(operand)}")
+    a, b = input.element, other.element
+    if a != b:
+        raise TypeFault(
+            f"both blocks must be of one type, and they are {a} and {b}",
+            f"cast one of them, as in `.to(tl.{_spelled(a)})`",
+        )
+    if not (isinstance(a, DType) and (a.is_float or a in (int8, uint8))):
+        raise TypeFault(f"blocks of floats or of i8 are needed, not of {a}")
+    if input.shape[1] != other.shape[0]:
+        raise TypeFault(
+            f"the shapes {list(input.shape)} and {list(other.shape)} do not go together: "
+            f"the first has {input.shape[1]} columns, the second {other.shape[0]} rows",
+            "tl.trans(x) swaps the axes of a block",
+        )
+    if out_dtype is None:
+        out_dtype = acc.element if acc is not None and isinstance(acc.element, DType) else float32
+    if out_dtype == bfloat16:
+        raise TypeFault(
+            "out_dtype bf16 is not supported", "take tl.float32 and cast the result with `.to(tl.bfloat16)`"
+        )
+    result = _result_type(a, out_dtype)
+    shape = (input.shape[0], other.shape[1])
+    if acc is not None and (acc.shape != shape or acc.element != result):
+        raise TypeFault(
+            f"the accumulator is {describe(acc)}, the product a block {BlockType(shape, result)}",
+            "out_dtype= sets the type of the product" if acc.shape == shape else None,
+        )
+    op = tl.DotOp(input.ssa, other.ssa, acc.ssa if acc is not None else None, ir_type(result), input_precision or None)
+    return emit.make(op, BlockType(shape, result))
+
+
+def _result_type(operand: DType, out: DType) -> DType:
+    if operand.is_int:
+        return int32
+    if operand == float64:
+        return float64
+    if operand in (float32, bfloat16):
+        return float32
+    return float16 if out == float16 else float32
+
+
+def _spelled(dtype: DType | PointerType) -> str:
+    return dtype.spelled if isinstance(dtype, DType) else str(dtype)
+
+
+def _reduce(emit: Emitter, input: Value, axis: int | None, kind: str, keep_dims: bool) -> Item:
+    """One axis, or all of them for None, by a named combination."""
+    if not input.is_block or not isinstance(input.element, DType):
+        raise TypeFault(f"a block of numbers is needed, not {describe(input)}")
+    shape, dtype = input.shape, input.element
+    if axis is None:
+        input, place = reshaped(emit, input, (math.prod(shape),)), 0
+        left: tuple[int, ...] = ()
+    else:
+        place = axis_of(axis, len(shape))
+        left = (*shape[:place], *shape[place + 1 :])
+    op = tl.ReduceOp(kind, input.ssa, place, unsigned=dtype.is_int and not dtype.signed)
+    result = emit.make(op, BlockType(left, dtype) if left else dtype)
+    if not keep_dims:
+        return result
+    return emit.broadcast(result, (1,) * len(shape)) if axis is None else emit.expand(result, place)
+
+
+_NAN = ", propagate_nan: constant = 'none'"
+
+MATHEMATICS: tuple[Builtin, ...] = (
+    row("maximum", f"x: value, y: value{_NAN}", _extremum("maximum", "max_nan")),
+    row("minimum", f"x: value, y: value{_NAN}", _extremum("minimum", "min_nan")),
+    row(
+        "cast",
+        "input: value, dtype: dtype, fp_downcast_rounding: str = None, bitcast: bool = False",
+        _cast,
+        method=True,
+    ),
+    row(
+        "to", "input: value, dtype: dtype, fp_downcast_rounding: str = None, bitcast: bool = False", _cast, method=True
+    ),
+    row(
+        "dot",
+        "input: block, other: block, acc: block = None, input_precision: str = None, allow_tf32: hint = None, "
+        "max_num_imprecise_acc: hint = None, out_dtype: dtype = None",
+        _dot,
+    ),
+    row("_reduce", "input: value, axis: axis, kind: str, keep_dims: bool", _reduce),
+)
+
+# Names that Triton gives to reductions are in the table for Python's own `max` and `min`.
+_TAKEN = {b.name for b in MATHEMATICS} | {"max", "min"}
+ELEMENTWISE: tuple[Builtin, ...] = tuple(_elementwise(name, rows) for name, rows in BY_TL.items() if name not in _TAKEN)

@@ -1,0 +1,276 @@
+"""Functions that read and write memory: through pointers, block pointers and regions."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import DictionaryAttr, StringAttr, TensorType
+
+from ..dialects import region, tl
+from . import operators
+from .builtin import Builtin, row
+from .emit import Emitter
+from .types import BlockType, DType, PointerType, TypeFault, int1, int32, int64, ir_type
+from .values import BlockPointer, Item, Region, Value, describe
+
+
+def _hints(**given: Item) -> DictionaryAttr | None:
+    """The hints of an access that say something. They never change what is computed."""
+    found = {name: StringAttr(str(hint)) for name, hint in given.items() if hint}
+    return DictionaryAttr(found) if found else None
+
+
+def _load(
+    emit: Emitter,
+    pointer: Item,
+    mask: Value | None,
+    other: Value | None,
+    boundary_check: tuple[int, ...],
+    padding_option: str | None,
+    cache_modifier: Item,
+    eviction_policy: Item,
+    volatile: Item,
+) -> Item:
+    hints = _hints(cache_modifier=cache_modifier, eviction_policy=eviction_policy, volatile=volatile)
+    if isinstance(pointer, Region):
+        _refuse(mask=mask, other=other, boundary_check=boundary_check, what="a region")
+        kind = TensorType(ir_type(pointer.element), pointer.shape)
+        return emit.make(tl.LoadRegionOp(pointer.ssa, kind, hints), BlockType(pointer.shape, pointer.element))
+    if isinstance(pointer, BlockPointer):
+        _refuse(mask=mask, other=other, what="a block pointer")
+        return _load_block(emit, pointer, boundary_check, padding_option, hints)
+    if boundary_check or padding_option:
+        raise TypeFault("boundary_check and padding_option are for block pointers", "give a mask instead")
+    address, element = _address(pointer)
+    if mask is None and other is not None:
+        raise TypeFault("'other' without a 'mask'", "say with mask= which lanes are valid")
+    for name, item in (("mask", mask), ("other", other)):
+        if item is not None and item.is_block and not address.is_block:
+            raise TypeFault(f"'{name}' is {describe(item)}, but the pointer is a single one")
+    mask = _as_mask(mask)
+    if address.is_block and mask is not None:
+        address, mask = emit.together(address, mask)
+    if other is not None:
+        other = _whole(emit, emit.cast(other, element), address)
+    op = tl.LoadOp(address.ssa, mask.ssa if mask else None, other.ssa if other else None, hints)
+    return emit.make(op, BlockType(address.shape, element) if address.is_block else element)
+
+
+def _whole(emit: Emitter, item: Value, address: Value) -> Value:
+    return emit.broadcast(item, address.shape) if address.is_block else item
+
+
+def _refuse(what: str, **given: Item) -> None:
+    for name, item in given.items():
+        if item is not None and item != ():
+            raise TypeFault(f"'{name}' does not go with {what}")
+
+
+def _address(pointer: Item) -> tuple[Value, DType]:
+    if isinstance(pointer, Value) and isinstance(pointer.element, PointerType):
+        return pointer, pointer.element.element
+    raise TypeFault(
+        f"a pointer or a block of pointers is needed, not {describe(pointer)}", "add the offsets to a pointer"
+    )
+
+
+def _as_mask(mask: Value | None) -> Value | None:
+    if mask is not None and mask.element != int1:
+        raise TypeFault(f"a mask is made of booleans, not of {mask.element}", "compare, for example with `!= 0`")
+    return mask
+
+
+def _store(
+    emit: Emitter,
+    pointer: Item,
+    value: Item,
+    mask: Value | None,
+    boundary_check: tuple[int, ...],
+    cache_modifier: Item,
+    eviction_policy: Item,
+) -> Item:
+    hints = _hints(cache_modifier=cache_modifier, eviction_policy=eviction_policy)
+    if isinstance(pointer, Region):
+        _refuse(mask=mask, boundary_check=boundary_check, what="a region")
+        whole = emit.broadcast(emit.cast(emit.value(value), pointer.element), pointer.shape)
+        emit.insert(tl.StoreRegionOp(pointer.ssa, whole.ssa, hints))
+        return None
+    if isinstance(pointer, BlockPointer):
+        _refuse(mask=mask, what="a block pointer")
+        pointer, mask = _block_access(emit, pointer, boundary_check)
+    elif boundary_check:
+        raise TypeFault("boundary_check is for block pointers", "give a mask instead")
+    address, element = _address(pointer)
+    stored = emit.value(value)
+    for name, item in (("value", stored), ("mask", mask)):
+        if item is not None and item.is_block and not address.is_block:
+            raise TypeFault(
+                f"'{name}' is {describe(item)}, but the pointer is a single one",
+                "store a block through a block of pointers",
+            )
+    mask = _as_mask(mask)
+    stored = emit.cast(stored, element)
+    if address.is_block:
+        stored = emit.broadcast(stored, address.shape)
+        mask = emit.broadcast(mask, address.shape) if mask is not None else None
+    emit.insert(tl.StoreOp(address.ssa, stored.ssa, mask.ssa if mask else None, hints))
+    return None
+
+
+# Block pointers -----------------------------------------------------------------------------------------------------------------------
+
+
+def _make_block_ptr(
+    emit: Emitter,
+    base: Item,
+    shape: Item,
+    strides: Item,
+    offsets: Item,
+    block_shape: tuple[int, ...],
+    order: Item,
+) -> Item:
+    address, _ = _address(base)
+    if address.is_block:
+        raise TypeFault(f"the base is a single pointer, not {describe(base)}")
+    sizes, steps, starts = (tuple(emit.i64(i) for i in _tuple(part)) for part in (shape, strides, offsets))
+    rank = len(block_shape)
+    for name, part in (("shape", sizes), ("strides", steps), ("offsets", starts)):
+        if len(part) != rank:
+            raise TypeFault(f"'{name}' has {len(part)} entries, 'block_shape' has {rank}")
+    for size in block_shape:
+        if size & (size - 1):
+            raise TypeFault(f"an axis of a block pointer must be a power of two, and {size} is none")
+    return BlockPointer(address, sizes, steps, starts, block_shape)
+
+
+def _tuple(item: Item) -> tuple[Item, ...]:
+    return item if isinstance(item, tuple) else (item,)
+
+
+def _advance(emit: Emitter, base: Item, offsets: Item) -> Item:
+    if not isinstance(base, BlockPointer):
+        raise TypeFault(f"a block pointer is needed, not {describe(base)}", "a pointer is advanced with +")
+    steps = _tuple(offsets)
+    if len(steps) != len(base.offsets):
+        raise TypeFault(f"{len(steps)} offsets for a block pointer of rank {len(base.offsets)}")
+    moved: list[Value] = []
+    for start, step in zip(base.offsets, steps, strict=True):
+        still = isinstance(step, int) and step == 0
+        moved.append(start if still else emit.elementwise("addi", start, emit.i64(step)))
+    return BlockPointer(base.base, base.sizes, base.strides, tuple(moved), base.block)
+
+
+def _block_access(emit: Emitter, pointer: BlockPointer, boundary_check: tuple[int, ...]) -> tuple[Value, Value | None]:
+    """The pointers of a block pointer's block, and the mask of the axes that are checked."""
+    rank = len(pointer.block)
+    address, mask = emit.broadcast(pointer.base, pointer.block), None
+    for axis in range(rank):
+        lanes = emit.make(tl.MakeRangeOp(0, pointer.block[axis]), BlockType((pointer.block[axis],), int32))
+        index = operators.binary(emit, "+", emit.cast(lanes, int64), pointer.offsets[axis])
+        assert isinstance(index, Value)
+        for other in range(rank):
+            if other != axis:
+                index = emit.expand(index, other)
+        moved = operators.binary(emit, "+", address, operators.binary(emit, "*", index, pointer.strides[axis]))
+        assert isinstance(moved, Value)
+        address = moved
+        if axis in boundary_check:
+            inside = operators.connect(
+                emit,
+                "and",
+                operators.binary(emit, ">=", index, 0),
+                operators.binary(emit, "<", index, pointer.sizes[axis]),
+            )
+            joined = inside if mask is None else operators.binary(emit, "&", mask, inside)
+            assert isinstance(joined, Value)
+            mask = joined
+    return address, None if mask is None else emit.broadcast(mask, pointer.block)
+
+
+def _load_block(
+    emit: Emitter,
+    pointer: BlockPointer,
+    boundary_check: tuple[int, ...],
+    padding_option: str | None,
+    hints: DictionaryAttr | None,
+) -> Value:
+    if padding_option not in (None, "", "zero", "nan"):
+        raise TypeFault(f"padding_option '{padding_option}' is none of 'zero' and 'nan'")
+    address, mask = _block_access(emit, pointer, boundary_check)
+    _, element = _address(pointer.base)
+    other = None
+    if mask is not None and padding_option == "nan":
+        other = emit.constant(float("nan"), element, pointer.block)
+    op = tl.LoadOp(address.ssa, mask.ssa if mask else None, other.ssa if other else None, hints)
+    return emit.make(op, BlockType(pointer.block, element))
+
+
+# Regions ------------------------------------------------------------------------------------------------------------------------------
+
+
+def _ref(emit: Emitter, pointer: Item, shape: tuple[int, ...], strides: Item) -> Item:
+    """A region: rows of `shape` from a pointer on; without strides its elements lie one after another, the last axis fastest."""
+    address, element = _address(pointer)
+    if address.is_block:
+        raise TypeFault(f"a region starts at a single pointer, not {describe(pointer)}")
+    steps: tuple[Item, ...]
+    if strides is None:
+        dense, size = list[int](), 1
+        for n in reversed(shape):
+            dense.insert(0, size)
+            size *= n
+        steps = tuple(dense)
+    else:
+        steps = _tuple(strides)
+    if len(steps) != len(shape):
+        raise TypeFault(f"{len(steps)} strides for {len(shape)} axes")
+    zero = emit.constant(0, int64).ssa
+    sizes = [emit.constant(n, int64).ssa for n in shape]
+    made = region.RegionOp(address.ssa, zero, sizes, [emit.i64(s).ssa for s in steps], [zero] * len(shape), sizes)
+    return Region(emit.insert(made).results[0], element, shape)
+
+
+def _wait(emit: Emitter, values: tuple[Item, ...]) -> Item:
+    waited = [v for item in values for v in (item if isinstance(item, tuple) else (item,))]
+    for item in waited:
+        if not isinstance(item, Value):
+            raise TypeFault(f"only a value can be waited for, not {describe(item)}")
+    emit.insert(tl.WaitOp(*(v.ssa for v in waited if isinstance(v, Value))))
+    return None
+
+
+def _cycles(emit: Emitter, n: int) -> Item:
+    if n < 0:
+        raise TypeFault(f"{n} cycles")
+    emit.insert(tl.CyclesOp(n))
+    return None
+
+
+def _copy_to(emit: Emitter, source: Value, destination: Value) -> Item:
+    if not isinstance(destination.element, DType):
+        raise TypeFault(f"the destination is {describe(destination)}")
+    whole = emit.broadcast(emit.cast(source, destination.element), destination.shape)
+    return emit.make(tl.CopyToOp(whole.ssa, destination.ssa), destination.type)
+
+
+MEMORY: tuple[Builtin, ...] = (
+    row(
+        "load",
+        "pointer, mask: value = None, other: value = None, boundary_check: ints = (), padding_option: str = '', "
+        "cache_modifier: hint = '', eviction_policy: hint = '', volatile: hint = False",
+        _load,
+    ),
+    row(
+        "store",
+        "pointer, value, mask: value = None, boundary_check: ints = (), cache_modifier: hint = '', "
+        "eviction_policy: hint = ''",
+        _store,
+    ),
+    row("make_block_ptr", "base, shape, strides, offsets, block_shape: shape, order: hint = None", _make_block_ptr),
+    row("advance", "base, offsets", _advance, method=True),
+)
+
+OWN_MEMORY: tuple[Builtin, ...] = (
+    row("ref", "pointer, shape: shape, strides: item = None", _ref),
+    row("wait", "*values", _wait),
+    row("cycles", "n: int", _cycles),
+    row("copy_to", "source: block, destination: block", _copy_to, writes="destination"),
+)

@@ -1,0 +1,152 @@
+"""Modules that a kernel may name, and what their names stand for: the tables of builtins, the types, and the library `standard.tl`.
+
+A module is known by its full dotted path, whatever a file calls it (`import triton.language as tl`, `from ahbmc import language as al`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
+
+from . import syntax, tables
+from .builtin import Builtin
+from .text import Text
+from .types import BY_SPELLING
+from .values import Item, JitFunction, Namespace, Opaque
+
+LANGUAGE = "triton.language"
+OWN = "ahbmc.language"
+
+# Path -> the paths whose names it has too.
+_MODULES: dict[str, tuple[str, ...]] = {
+    "triton": (),
+    LANGUAGE: (),
+    f"{LANGUAGE}.math": (LANGUAGE,),
+    f"{LANGUAGE}.core": (LANGUAGE,),
+    f"{LANGUAGE}.standard": (LANGUAGE,),
+    f"{LANGUAGE}.extra": (),
+    f"{LANGUAGE}.extra.libdevice": (LANGUAGE,),
+    f"{LANGUAGE}.extra.cuda": (),
+    f"{LANGUAGE}.extra.cuda.libdevice": (LANGUAGE,),
+    f"{LANGUAGE}.PropagateNan": (),
+    "ahbmc": (),
+    OWN: (LANGUAGE,),
+    "math": (),
+}
+# What a text may use that does not import it, as the function of a live file does.
+DEFAULTS: dict[str, str] = {
+    "tl": LANGUAGE,
+    "al": OWN,
+    "triton": "triton",
+    "ahbmc": "ahbmc",
+    "libdevice": f"{LANGUAGE}.extra.libdevice",
+    "math": "math",
+}
+
+
+@cache
+def _members() -> dict[str, dict[str, Item]]:
+    """Path -> name -> item."""
+    language: dict[str, Item] = {b.name: b for b in tables.LANGUAGE}
+    language |= dict(BY_SPELLING)
+    return {
+        LANGUAGE: language,
+        OWN: {b.name: b for b in tables.OWN},
+        "triton": {b.name: b for b in tables.TRITON},
+        f"{LANGUAGE}.PropagateNan": {"ALL": "all", "NONE": "none"},
+        "math": {
+            **{b.name: b for b in tables.MATH},
+            "pi": math.pi,
+            "e": math.e,
+            "inf": math.inf,
+            "nan": math.nan,
+            "tau": math.tau,
+        },
+    }
+
+
+@cache
+def python_names() -> dict[str, Builtin]:
+    """Python's own functions that a kernel may call."""
+    return {b.name: b for b in tables.PYTHON}
+
+
+@cache
+def standard() -> object:
+    """The module of library functions that are written in the kernel language itself."""
+    from .module import Module  # module.py builds on this file
+
+    source = files(__package__ or "ahbmc.frontend").joinpath("standard.tl").read_text(encoding="utf-8")
+    return Module(Text("standard.tl", source), library=True)
+
+
+def library_function(name: str) -> JitFunction | None:
+    """A function of `standard.tl`; a name that starts with an underscore is its own affair."""
+    from .module import Module
+
+    module = standard()
+    assert isinstance(module, Module)
+    return module.function(name)
+
+
+def member(path: str, name: str) -> Item:
+    """The item that `path.name` stands for. Raises KeyError."""
+    if f"{path}.{name}" in _MODULES:
+        return Namespace(f"{path}.{name}")
+    for place in (path, *_MODULES.get(path, ())):
+        found = _members().get(place, {})
+        if name in found:
+            return found[name]
+        if place == LANGUAGE and (function := library_function(name)) is not None:
+            return function
+    raise KeyError(name)
+
+
+def method(name: str) -> Builtin | JitFunction | None:
+    """The function that `value.name(...)` calls."""
+    found = _members()[LANGUAGE].get(name)
+    if isinstance(found, Builtin):
+        return found if found.method else None
+    return library_function(name) if name in tables.LIBRARY_METHODS else None
+
+
+def closest(path: str, name: str) -> str | None:
+    """A hint with the known name that is most like `name`."""
+    names = [n for place in (path, *_MODULES.get(path, ())) for n in _members().get(place, {})]
+    if LANGUAGE in (path, *_MODULES.get(path, ())):
+        module = standard()
+        names += [p for p in getattr(module, "kernels", ()) if not p.startswith("_")]
+    return suggestion(name, names)
+
+
+def suggestion(name: str, names: list[str]) -> str | None:
+    found = get_close_matches(name, names, n=1, cutoff=0.6)
+    return f"did you mean '{found[0]}'?" if found else None
+
+
+def bindings(statement: syntax.Statement) -> Iterator[tuple[str, Item]]:
+    """The names that an import binds."""
+    match statement:
+        case syntax.Import(names=names):
+            for path, alias in names:
+                if alias is not None:
+                    yield alias, _module(path)
+                else:
+                    root = path.split(".")[0]
+                    yield root, _module(root)
+        case syntax.ImportFrom(module=path, names=names):
+            for name, alias in names:
+                try:
+                    item = member(path, name)
+                except KeyError:
+                    item = Opaque(f"'{name}' of the module '{path}'")
+                yield alias or name, item
+        case _:
+            pass
+
+
+def _module(path: str) -> Item:
+    return Namespace(path) if path in _MODULES else Opaque(f"the module '{path}'")

@@ -1,0 +1,264 @@
+"""Operators: on Python numbers at compile time as Python computes them, on values as Triton does.
+
+One table says which element-wise function an operator is for which kind of operand.
+"""
+
+from __future__ import annotations
+
+import operator as python
+from collections.abc import Callable
+from typing import Any
+
+from ..dialects import tl
+from .emit import Emitter
+from .types import DType, Number, PointerType, TypeFault, check_number, computation_type, int1, int64, type_of_number
+from .values import Item, Value, describe
+
+# Operator -> {"float" | "sint" | "uint": kind of the element-wise table}.
+KINDS: dict[str, dict[str, str]] = {
+    "+": {"float": "add", "sint": "addi", "uint": "addi"},
+    "-": {"float": "sub", "sint": "subi", "uint": "subi"},
+    "*": {"float": "mul", "sint": "muli", "uint": "muli"},
+    "/": {"float": "div"},
+    "//": {"sint": "divsi", "uint": "divui"},
+    "%": {"sint": "remsi", "uint": "remui"},
+    "&": {"sint": "and", "uint": "and"},
+    "|": {"sint": "or", "uint": "or"},
+    "^": {"sint": "xor", "uint": "xor"},
+    "<<": {"sint": "shl", "uint": "shl"},
+    ">>": {"sint": "shrsi", "uint": "shrui"},
+}
+DIVISIONS = ("/", "//", "%")
+PREDICATES: dict[str, dict[str, str]] = {
+    "==": {"float": "oeq", "sint": "eq", "uint": "eq"},
+    "!=": {"float": "une", "sint": "ne", "uint": "ne"},
+    "<": {"float": "olt", "sint": "slt", "uint": "ult"},
+    "<=": {"float": "ole", "sint": "sle", "uint": "ule"},
+    ">": {"float": "ogt", "sint": "sgt", "uint": "ugt"},
+    ">=": {"float": "oge", "sint": "sge", "uint": "uge"},
+}
+_PYTHON: dict[str, Callable[[Any, Any], Any]] = {
+    "+": python.add,
+    "-": python.sub,
+    "*": python.mul,
+    "/": python.truediv,
+    "//": python.floordiv,
+    "%": python.mod,
+    "&": python.and_,
+    "|": python.or_,
+    "^": python.xor,
+    "<<": python.lshift,
+    ">>": python.rshift,
+    "**": python.pow,
+    "==": python.eq,
+    "!=": python.ne,
+    "<": python.lt,
+    "<=": python.le,
+    ">": python.gt,
+    ">=": python.ge,
+    "in": lambda a, b: a in b,
+    "not in": lambda a, b: a not in b,
+    "is": lambda a, b: a is b or (isinstance(a, type(b)) and a == b),
+    "is not": lambda a, b: not (a is b or (isinstance(a, type(b)) and a == b)),
+}
+# A compile-time number or tuple beyond this is a mistake, and would take all memory before it is found out.
+_LARGEST_BITS = 4096
+_LONGEST_TUPLE = 65536
+
+
+def binary(emit: Emitter, operator: str, a: Item, b: Item) -> Item:
+    """`a operator b`, comparisons included. Raises TypeFault where Triton has no such operation."""
+    if operator in ("is", "is not", "in", "not in"):
+        return _identity(operator, a, b)
+    if not isinstance(a, Value) and not isinstance(b, Value):
+        return _at_compile_time(operator, a, b)
+    for item in (a, b):
+        if not isinstance(item, Value | bool | int | float):
+            if operator in ("==", "!="):
+                return operator == "!="  # a value is never equal to a string, a type or None
+            raise TypeFault(f"'{operator}' needs numbers or blocks, not {describe(item)}")
+    if operator in PREDICATES:
+        return compare(emit, operator, a, b)
+    if operator not in KINDS:
+        raise TypeFault(f"'{operator}' of run-time values is not supported in a kernel")
+    pointers = [i for i in (a, b) if isinstance(i, Value) and i.is_pointer]
+    return _pointer(emit, operator, a, b) if pointers else _arithmetic(emit, operator, a, b)
+
+
+def _arithmetic(emit: Emitter, operator: str, a: Item, b: Item) -> Value:
+    x, y = same_type(emit, a, b, division=operator in DIVISIONS)
+    dtype = x.element
+    assert isinstance(dtype, DType)
+    if operator == "/" and dtype.is_int:
+        x, y, dtype = emit.cast(x, _FLOAT32), emit.cast(y, _FLOAT32), _FLOAT32
+    kind = KINDS[operator].get(domain(dtype))
+    if kind is None:
+        hint = "use tl.floor(x / y) for floats" if operator == "//" else None
+        raise TypeFault(f"'{operator}' is not defined for {dtype}", hint)
+    return emit.elementwise(kind, x, y)
+
+
+def domain(dtype: DType) -> str:
+    """The column of an operator's row for operands of this type."""
+    return "float" if dtype.is_float else "sint" if dtype.signed else "uint"
+
+
+def same_type(
+    emit: Emitter, a: Item, b: Item, *, division: bool = False, pointers: bool = False
+) -> tuple[Value, Value]:
+    """Both operands in the type in which an operator computes, and in one shape."""
+    left, right = _element(a), _element(b)
+    if isinstance(left, PointerType) or isinstance(right, PointerType):
+        if not (pointers and left == right):
+            raise TypeFault(f"{describe(a)} and {describe(b)} do not go together")
+        x, y = emit.value(a), emit.value(b)
+    else:
+        weak = isinstance(a, Value), isinstance(b, Value)
+        dtype = computation_type(left, right, a_weak=not weak[0], b_weak=not weak[1], division=division)
+        shape = next((i.shape for i in (a, b) if isinstance(i, Value) and i.is_block), ())
+        x, y = _operand(emit, a, dtype, shape), _operand(emit, b, dtype, shape)
+    x, y = emit.together(x, y)
+    return x, y
+
+
+def _operand(emit: Emitter, item: Item, dtype: DType, shape: tuple[int, ...]) -> Value:
+    """A number right away in the other operand's shape, a value by a cast."""
+    if isinstance(item, Value):
+        return emit.cast(item, dtype)
+    assert isinstance(item, bool | int | float)
+    check_number(item, dtype)
+    return emit.constant(item, dtype, shape)
+
+
+def _element(item: Item) -> DType | PointerType:
+    if isinstance(item, Value):
+        return item.element
+    if isinstance(item, bool | int | float):
+        return type_of_number(item)
+    raise TypeFault(f"a number or block is needed, not {describe(item)}")
+
+
+def _pointer(emit: Emitter, operator: str, a: Item, b: Item) -> Value:
+    """Pointer plus or minus a number of elements."""
+    left, right = _element(a), _element(b)
+    if isinstance(left, PointerType) and isinstance(right, PointerType):
+        raise TypeFault(f"two pointers cannot be operands of '{operator}'")
+    if operator not in ("+", "-") or (operator == "-" and isinstance(right, PointerType)):
+        raise TypeFault(f"'{operator}' is not defined for {left} and {right}", "a pointer takes + and - of integers")
+    pointer, offset = (a, b) if isinstance(left, PointerType) else (b, a)
+    counted = emit.value(offset)
+    dtype = counted.element
+    if not isinstance(dtype, DType) or dtype.is_float:
+        raise TypeFault(
+            f"a pointer cannot be moved by {describe(offset)}", "offsets are integers: cast with `.to(tl.int32)`"
+        )
+    if operator == "-":
+        counted = minus(emit, counted)
+    elif not dtype.signed and dtype.bits < 64:
+        counted = emit.cast(counted, int64)  # an offset counts as signed
+    base, counted = emit.together(emit.value(pointer), counted)
+    return emit.make(tl.AddPtrOp(base.ssa, counted.ssa), base.type)
+
+
+def compare(emit: Emitter, operator: str, a: Item, b: Item) -> Value:
+    """A comparison of values: an i1 or a block of them."""
+    x, y = same_type(emit, a, b)
+    assert isinstance(x.element, DType)
+    return emit.compare(PREDICATES[operator][domain(x.element)], x, y)
+
+
+def minus(emit: Emitter, item: Item) -> Item | Value:
+    """`-x`."""
+    if not isinstance(item, Value):
+        return _negated(item)
+    dtype = item.element
+    if not isinstance(dtype, DType):
+        raise TypeFault(f"'-' is not defined for {describe(item)}")
+    if dtype.is_float:
+        return emit.elementwise("neg", item)
+    return emit.elementwise("subi", emit.constant(0, dtype, item.shape), item)
+
+
+def _negated(item: Item) -> Number:
+    if isinstance(item, bool | int | float):
+        return -item
+    raise TypeFault(f"'-' is not defined for {describe(item)}")
+
+
+def invert(emit: Emitter, item: Item) -> Item:
+    """`~x`: every bit turned over."""
+    if not isinstance(item, Value):
+        if isinstance(item, bool):
+            return not item  # as Triton's i1 does
+        if isinstance(item, int):
+            return ~item
+        raise TypeFault(f"'~' is not defined for {describe(item)}")
+    dtype = item.element
+    if not isinstance(dtype, DType) or dtype.is_float:
+        raise TypeFault(f"'~' is not defined for {describe(item)}")
+    ones = emit.constant(True if dtype.is_bool else -1, dtype, item.shape)
+    return emit.elementwise("xor", item, ones)
+
+
+def truth(emit: Emitter, item: Item) -> bool | Value:
+    """Whether an item holds: known at compile time, or an i1 (or a block of them)."""
+    if isinstance(item, Value):
+        if item.is_pointer:
+            raise TypeFault(f"{describe(item)} is neither true nor false", "compare it with None")
+        return emit.cast(item, int1)
+    return bool(item)
+
+
+def negate(emit: Emitter, item: Item) -> Item:
+    """`not x`."""
+    known = truth(emit, item)
+    return invert(emit, known) if isinstance(known, Value) else not known
+
+
+def connect(emit: Emitter, operator: str, a: Item, b: Item) -> Item:
+    """`a and b`, `a or b` where at least one is a run-time value; both sides are evaluated, as in Triton."""
+    x, y = truth(emit, a), truth(emit, b)
+    return binary(emit, "&" if operator == "and" else "|", x, y)
+
+
+def _identity(operator: str, a: Item, b: Item) -> bool:
+    if operator in ("in", "not in") and (not isinstance(b, tuple | str) or isinstance(a, Value)):
+        raise TypeFault(f"'{operator}' needs a compile-time tuple, not {describe(b)}")
+    if isinstance(a, Value) or isinstance(b, Value):
+        return (a is b) == (operator == "is")
+    return bool(_PYTHON[operator](a, b))
+
+
+def _at_compile_time(operator: str, a: Item, b: Item) -> Item:
+    """Python's own arithmetic."""
+    _check_size(operator, a, b)
+    try:
+        result = _PYTHON[operator](a, b)
+    except ZeroDivisionError:
+        raise TypeFault(f"{a} {operator} {b} divides by zero") from None
+    except (TypeError, ValueError, OverflowError):
+        raise TypeFault(f"'{operator}' is not defined for {describe(a)} and {describe(b)}") from None
+    if not isinstance(result, bool | int | float | str | tuple):
+        raise TypeFault(f"{a} {operator} {b} is no real number")
+    return result
+
+
+def _check_size(operator: str, a: Item, b: Item) -> None:
+    large = False
+    if isinstance(a, int) and isinstance(b, int):
+        if operator == "<<":
+            large = b > _LARGEST_BITS
+        elif operator == "**":
+            large = abs(b) * max(a.bit_length(), 1) > _LARGEST_BITS
+        elif operator == "*":
+            large = a.bit_length() + b.bit_length() > _LARGEST_BITS
+    elif operator == "*":
+        for sequence, times in ((a, b), (b, a)):
+            if isinstance(sequence, tuple | str) and isinstance(times, int):
+                large = large or len(sequence) * times > _LONGEST_TUPLE
+    if large:
+        raise TypeFault(f"the result of '{operator}' is too large for a compile-time constant")
+
+
+_FLOAT32 = computation_type(type_of_number(0.0), type_of_number(0.0))
+assert int1.is_bool

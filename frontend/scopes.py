@@ -1,0 +1,63 @@
+"""Which names a body may bind, and whether it returns: questions about the syntax tree alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any
+
+from . import syntax
+
+
+def walk(node: Any) -> Iterator[syntax.Node]:
+    """A node and all nodes below it, in the order of the text."""
+    if isinstance(node, tuple):
+        for part in node:  # pyright: ignore[reportUnknownVariableType] -- a field of any node
+            yield from walk(part)
+    elif isinstance(node, syntax.Node):
+        yield node
+        for field in fields(node):
+            if field.name not in ("span", "name_span"):
+                yield from walk(getattr(node, field.name))
+
+
+def target_names(target: syntax.Expression) -> Iterator[str]:
+    """The names that an assignment to `target` binds."""
+    match target:
+        case syntax.Name():
+            yield target.id
+        case syntax.Sequence():
+            for item in target.items:
+                yield from target_names(item)
+        case syntax.Starred():
+            yield from target_names(target.value)
+        case _:
+            pass
+
+
+def bound_names(body: syntax.Body, writers: frozenset[str]) -> tuple[str, ...]:
+    """The names that a body may bind, each once, in the order of the text.
+
+    `writers` are the last names of functions that rebind an argument; every name that is passed to one counts.
+    """
+    names: dict[str, None] = {}
+    for node in walk(body):
+        match node:
+            case syntax.Assign():
+                for target in node.targets:
+                    names |= dict.fromkeys(target_names(target))
+            case syntax.Augmented() | syntax.Annotated() | syntax.For():
+                names |= dict.fromkeys(target_names(node.target))
+            case syntax.Named():
+                names[node.name] = None
+            case syntax.Call(function=syntax.Attribute(name=name) | syntax.Name(id=name)) if name in writers:
+                given = (*node.arguments, *(k.value for k in node.keywords))
+                names |= dict.fromkeys(a.id for a in given if isinstance(a, syntax.Name))
+            case _:
+                pass
+    return tuple(names)
+
+
+def returns(body: syntax.Body) -> bool:
+    """Whether a `return` stands anywhere in a body."""
+    return any(isinstance(node, syntax.Return) for node in walk(body))

@@ -1,0 +1,160 @@
+"""What a name of a kernel can stand for while it is compiled: a value of kernel time, or something known at compile time.
+
+Compile-time things are plain Python objects where Python has them (numbers, strings, None, tuples) and the small classes below where it
+has not. A `Value` is a kernel-time scalar, pointer or block.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from xdsl.ir import SSAValue
+
+from . import syntax
+from .types import BlockType, DType, PointerType, ScalarType, Type, element_of, shape_of
+
+if TYPE_CHECKING:
+    from .builtin import Builtin
+    from .module import Module
+
+
+@dataclass(frozen=True, eq=False)
+class Value:
+    """A kernel-time value. `known` is its number where the compiler has just made it of one (`x = 0`)."""
+
+    ssa: SSAValue
+    type: Type
+    known: bool | int | float | None = None
+
+    @property
+    def element(self) -> ScalarType:
+        return element_of(self.type)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return shape_of(self.type)
+
+    @property
+    def is_block(self) -> bool:
+        return isinstance(self.type, BlockType)
+
+    @property
+    def is_pointer(self) -> bool:
+        return isinstance(self.element, PointerType)
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """`al.ref(...)`: a piece of HBM to stream, with the static shape that a load of it has."""
+
+    ssa: SSAValue
+    element: DType
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class BlockPointer:
+    """`tl.make_block_ptr(...)`: a base with the tensor's shape and strides, and the block's offsets in it, all scalars of 64 bits."""
+
+    base: Value
+    sizes: tuple[Value, ...]
+    strides: tuple[Value, ...]
+    offsets: tuple[Value, ...]
+    block: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Namespace:
+    """A module that kernels may name, by its full dotted path (`triton.language`)."""
+
+    path: str
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """Something of the host that no kernel can use; `origin` says what it is in words."""
+
+    origin: str
+
+
+@dataclass(frozen=True, eq=False)
+class JitFunction:
+    """A function of a kernel file or of the library of `standard.tl`, inlined where it is called."""
+
+    name: str
+    module: Module
+    tree: syntax.Function
+    jit: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Method:
+    """A builtin or library function bound to the value that it was looked up on."""
+
+    receiver: Item
+    function: Builtin | JitFunction
+
+
+@dataclass(frozen=True, eq=False)
+class Iteration:
+    """`range(...)` and its kin. `static` ones are unrolled while compiling; `hints` are kept for passes."""
+
+    start: Item
+    stop: Item
+    step: Item
+    static: bool = False
+    hints: tuple[tuple[str, object], ...] = ()
+
+
+@dataclass(frozen=True)
+class Undefined:
+    """The state of a name that has no one value here; `reason` says why, for when it is used."""
+
+    reason: str
+    span: syntax.Span = field(default=(0, 0), compare=False)
+
+
+Item: TypeAlias = (
+    "Value | Region | BlockPointer | Namespace | Opaque | JitFunction | Method | Iteration | Undefined | Builtin"
+    " | DType | PointerType | BlockType | bool | int | float | str | slice | tuple[Item, ...] | None"
+)
+
+
+def describe(item: Item) -> str:
+    """An item in a message: what it is, and its type or value."""
+    match item:
+        case Value():
+            if item.is_block:
+                return f"a block {item.type}"
+            return f"a {item.type}" if item.is_pointer else f"a run-time {item.type}"
+        case Region():
+            return f"a region of {item.element} {list(item.shape)}"
+        case BlockPointer():
+            return f"a block pointer to {item.base.element} {list(item.block)}"
+        case Namespace():
+            return f"the module {item.path}"
+        case Opaque():
+            return item.origin
+        case JitFunction():
+            return f"the function {item.name}"
+        case Method():
+            return "a method"
+        case Iteration():
+            return "a range"
+        case Undefined():
+            return "an undefined name"
+        case DType() | PointerType() | BlockType():
+            return f"the type {item}"
+        case tuple():
+            return f"a tuple of {len(item)}"
+        case str():
+            return f"the string {item!r}"
+        case bool() | None:
+            return f"{item}"
+        case int() | float():
+            return f"the number {item}"
+        case slice():
+            return "a slice"
+        case _:
+            return f"the function {item.name}"
