@@ -7,9 +7,11 @@ their command runs: `--help` must answer at once.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Callable, Sequence
+
+from ..dialects.errors import Sources
+from .outermost import guarded
 
 _EPILOG = (
     "exit status: 0 all well, 1 an error in what you gave, 2 wrong usage, 3 ran but a check failed, 70 internal error"
@@ -22,31 +24,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments = argument_parser().parse_args(argv)
     except SystemExit as stop:  # argparse has said why
         return stop.code if isinstance(stop.code, int) else 2
-    try:
-        return arguments.command(arguments)
-    except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:
-        # Whoever read our output has gone; the interpreter would complain again when it flushes.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except Exception as error:  # the one place that catches all: no input may end in a traceback
-        return _report(error, arguments)
-
-
-def _report(error: Exception, arguments: argparse.Namespace) -> int:
-    from ..dialects.errors import AhbmcError, Category, fail, render
-
-    if not isinstance(error, AhbmcError):
-        if os.environ.get("AHBMC_DEBUG"):
-            import traceback
-
-            traceback.print_exception(error)
-        message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        hint = "this is a fault of ahbmc: please report it with the input; AHBMC_DEBUG=1 shows where it arose"
-        error = fail(message.splitlines()[0], category=Category.INTERNAL, hint=hint)
-    print(render(error, getattr(arguments, "sources", None)), file=sys.stderr)
-    return error.exit_status
+    arguments.sources = Sources()
+    return guarded("ahbmc", lambda: arguments.command(arguments), arguments.sources)
 
 
 def argument_parser() -> argparse.ArgumentParser:

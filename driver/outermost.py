@@ -33,6 +33,8 @@ def guarded(program: str, body: Callable[[], int], sources: Sources) -> int:
     except KeyboardInterrupt:
         return 130
     except Exception as error:
+        if os.environ.get("AHBMC_DEBUG"):
+            traceback.print_exception(error)
         print(render(AhbmcError(internal_fault(program, error))), file=sys.stderr)
         return INTERNAL
 

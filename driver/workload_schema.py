@@ -15,7 +15,7 @@ DTypeName: TypeAlias = Literal[
 ]  # fmt: skip
 Scalar: TypeAlias = bool | int | float | str | None
 Constant: TypeAlias = Scalar | tuple[Scalar, ...]
-OptionValue: TypeAlias = Scalar | tuple[Scalar, ...]
+OptionValue: TypeAlias = bool | int | float | str | tuple[bool | int | float | str, ...]
 Split: TypeAlias = Literal["replicate", "row_wise", "column_wise"]
 Extent: TypeAlias = Annotated[int, Meta(ge=1)] | str
 

@@ -1,0 +1,142 @@
+"""`ahbmc compile`: print the IR of a workload's kernels, or of one kernel whose types and constants are flags."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..backend_sim.numerics.dtypes import TRITON_TYPES
+from ..backend_sim.target.document import closest, parse
+from ..backend_sim.target.machine_file import DEFAULT, SET, load_machine
+from ..dialects.errors import AhbmcError, Fault, Place, Sources, fail
+from ..dialects.text import print_module
+from ..passes import PIPELINE_TEXT
+from .kernels import find_kernel, kernel_names
+from .lowering import Request, compile_request
+from .prepare import prepare
+from .workload import load, read_text, split_kernel
+from .workload_schema import Constant
+
+
+def command(arguments: argparse.Namespace) -> int:
+    """`ahbmc compile`: print the IR of a workload's kernels or of one kernel."""
+    sources: Sources = arguments.sources
+    if arguments.pipeline:
+        sources.add(PIPELINE_TEXT, arguments.pipeline)
+    if Path(arguments.input).suffix in (".yaml", ".yml"):
+        if arguments.arg or arguments.const:
+            raise fail("--arg and --const are for kernels; a workload has its own", hint="use --set args.NAME=VALUE")
+        workload = load(arguments.input, arguments.set, sources)
+        requests = prepare(workload, arguments.machine, arguments.pipeline).requests
+    else:
+        requests = (_request_of_kernel(arguments, sources),)
+    texts = [print_module(compile_request(r, arguments.emit).module, locations=arguments.debuginfo) for r in requests]
+    write(arguments.output, "// -----\n".join(texts))
+    return 0
+
+
+def write(file: str, text: str) -> None:
+    """Write text to a file, or to standard output for `-`. Raises AhbmcError where the file cannot be written."""
+    if file == "-":
+        sys.stdout.write(text)
+        return
+    try:
+        Path(file).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise fail(f"cannot write {file}: {error.strerror}") from None
+
+
+def _request_of_kernel(arguments: argparse.Namespace, sources: Sources) -> Request:
+    """The request of `compile KERNEL.py::NAME --arg ... --const ...`."""
+    path, name = _kernel_of(arguments.input)
+    machine_set = tuple(text.removeprefix("machine.") for text in arguments.set)
+    if wrong := [text for text in arguments.set if not text.startswith("machine.")]:
+        raise fail(f"--set {wrong[0]}: without a workload only `machine.` can be set", hint="use --arg and --const")
+    sources.add(SET, "\n".join(machine_set))
+    machine = arguments.machine or DEFAULT
+    load_machine(machine, machine_set)
+    kernel = find_kernel(read_text(path, "kernel file"), str(path), name)
+    faults: list[Fault] = []
+    types = _pairs(arguments.arg, "--arg", "x=*fp16", sources, faults)
+    constants = _pairs(arguments.const, "--const", "BLOCK=64", sources, faults)
+    signature: dict[str, str] = {}
+    known: dict[str, Constant] = {}
+    for parameter in kernel.parameters:
+        given = types.get(parameter.name)
+        if parameter.name in constants:
+            text, place = constants[parameter.name]
+            known[parameter.name] = _constant(text, place, faults)
+        elif given is not None:
+            if given[0].removeprefix("*") not in TRITON_TYPES:
+                faults.append(_unknown_type(*given))
+            elif parameter.constexpr:
+                hint = f"give its value: --const {parameter.name}=..."
+                faults.append(Fault(f"`{parameter.name}` is a constexpr of the kernel", given[1], hint=hint))
+            signature[parameter.name] = given[0]
+        elif parameter.required:
+            how = "--const {}=VALUE" if parameter.constexpr else "--arg {}=TYPE"
+            message = f"kernel `{name}` needs `{parameter.name}`"
+            faults.append(Fault(message, parameter.place, hint=f"give {how.format(parameter.name)}"))
+    for given_name, (_, place) in (*types.items(), *constants.items()):
+        if kernel.parameter(given_name) is None:
+            close = closest(given_name, kernel.names)
+            hint = f"did you mean `{close}`?" if close else f"its parameters: {', '.join(kernel.names)}"
+            faults.append(Fault(f"kernel `{name}` has no parameter `{given_name}`", place, hint=hint))
+    if faults:
+        raise AhbmcError(*faults)
+    return Request(kernel, signature, known, machine, machine_set, arguments.pipeline or "auto")
+
+
+def _kernel_of(text: str) -> tuple[Path, str]:
+    """`FILE.py::NAME`, or `FILE.py` where the file has one kernel."""
+    if "::" in text or not text.endswith(".py"):
+        return split_kernel(text, None, Path())
+    path = Path(text)
+    names = kernel_names(read_text(path, "kernel file"), text)
+    if len(names) == 1:
+        return path, names[0]
+    raise fail(f"{text} has {len(names)} kernels: {', '.join(names) or 'none'}", hint=f"write {text}::NAME")
+
+
+def _pairs(
+    texts: Sequence[str], flag: str, example: str, sources: Sources, faults: list[Fault]
+) -> dict[str, tuple[str, Place]]:
+    """NAME=TEXT of a repeated flag, with the place of TEXT; the n-th is line n of the text `flag`."""
+    sources.add(flag, "\n".join(texts))
+    pairs: dict[str, tuple[str, Place]] = {}
+    for line, text in enumerate(texts, 1):
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip().isidentifier() or not value.strip():
+            faults.append(
+                Fault(f"`{text}` is not NAME=VALUE", Place(flag, line, 1), hint=f"for example {flag} {example}")
+            )
+            continue
+        start = len(name) + 1 + len(value) - len(value.lstrip())
+        pairs[name.strip()] = (value.strip(), Place(flag, line, start + 1, len(text) + 1))
+    return pairs
+
+
+def _constant(text: str, place: Place, faults: list[Fault]) -> Constant:
+    """A constant as in YAML: a number, true or false, text, or a list of such."""
+    try:
+        node = parse(text, place.file, place.line, place.column)
+    except AhbmcError as error:
+        faults += error.faults
+        return None
+    match node.value:
+        case list() if not any(isinstance(entry.value, dict | list) for entry in node.value):
+            return tuple(entry.value for entry in node.value if not isinstance(entry.value, dict | list))
+        case dict() | list():
+            faults.append(Fault("a constant is a number, true, false, a text or a list of such", place))
+            return None
+        case _:
+            return node.value
+
+
+def _unknown_type(text: str, place: Place) -> Fault:
+    close = closest(text.removeprefix("*"), TRITON_TYPES)
+    hint = f"did you mean `{'*' * text.startswith('*')}{close}`?" if close else None
+    allowed = f"{', '.join(TRITON_TYPES)}, or a pointer to one of them (*fp16)"
+    return Fault(f"`{text}` is no type; allowed: {allowed}", place, hint=hint)

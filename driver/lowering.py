@@ -1,0 +1,104 @@
+"""From kernel text to lowered IR: the frontend, then a pipeline.
+
+The module that goes through the passes carries what a launch knows: the machine (`ahbm.machine`, `ahbm.machine_set`)
+and, on the arguments of the function, values and sizes (`ahbm.value`, `ahbm.bytes`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FloatAttr, IntegerAttr, ModuleOp, StringAttr
+from xdsl.ir import Attribute
+
+from ..backend_sim.memory import Tensor
+from ..dialects.errors import Place
+from ..frontend import compile_kernel
+from ..passes import build_pipeline, run_pipeline
+from .kernels import Kernel
+from .workload_schema import Constant, Options, OptionValue
+
+Level = Literal["tl", "ahbm", "pe"]
+_FIRST_OF_PE = "tile-composites"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to compile: a kernel with types and constants, for a machine, through a pipeline.
+
+    `facts` are values of scalar arguments and tensors of pointer arguments, where a launch knows them.
+    """
+
+    kernel: Kernel
+    signature: Mapping[str, str]
+    constants: Mapping[str, Constant]
+    machine: str = "ahbm-2sip"
+    machine_set: tuple[str, ...] = ()
+    pipeline: str = "auto"
+    options: Options = field(default_factory=dict[str, dict[str, OptionValue]])
+    facts: Mapping[str, Tensor | bool | int | float] = field(default_factory=dict[str, "Tensor | int | float"])
+    pipeline_place: Place | None = None
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A kernel at one level of IR, and the seconds that it took to get there."""
+
+    module: ModuleOp
+    seconds: float
+
+    @property
+    def function(self) -> func.FuncOp:
+        return next(op for op in self.module.walk() if isinstance(op, func.FuncOp))
+
+
+def compile_request(request: Request, level: Level = "pe") -> Compiled:
+    """Compile down to `level`: `tl` as the frontend makes it, `ahbm` commands without `pe` plans, or all. May raise."""
+    start = time.perf_counter()
+    module = front(request)
+    if level != "tl":
+        passes = build_pipeline(request.pipeline, request.options, request.pipeline_place)
+        if level == "ahbm":
+            names = [each.name for each in passes]
+            passes = passes[: names.index(_FIRST_OF_PE)] if _FIRST_OF_PE in names else passes
+        run_pipeline(module, passes, verify=False)
+    return Compiled(module, time.perf_counter() - start)
+
+
+def front(request: Request) -> ModuleOp:
+    """The kernel at the `tl` level, with its machine and the facts of the launch as attributes."""
+    kernel = request.kernel
+    module = compile_kernel(kernel.source, kernel.file, kernel.name, dict(request.signature), dict(request.constants))
+    module.attributes["ahbm.machine"] = StringAttr(request.machine)
+    if request.machine_set:
+        module.attributes["ahbm.machine_set"] = ArrayAttr([StringAttr(text) for text in request.machine_set])
+    if request.facts:
+        function = next(op for op in module.walk() if isinstance(op, func.FuncOp))
+        given = list(request.signature)
+        types = function.function_type.inputs.data
+        assert len(given) == len(types), "the function has the arguments of the signature"
+        facts = [_fact(request.facts.get(n), t) for n, t in zip(given, types, strict=True)]
+        function.arg_attrs = ArrayAttr(facts)
+    return module
+
+
+def _fact(value: Tensor | bool | int | float | None, kind: Attribute) -> DictionaryAttr:
+    match value:
+        case None:
+            return DictionaryAttr({})
+        case Tensor():
+            return DictionaryAttr({"ahbm.bytes": IntegerAttr(value.size, 64)})
+        case float():
+            return DictionaryAttr({"ahbm.value": FloatAttr(value, kind)})  # pyright: ignore[reportArgumentType, reportCallIssue]
+        case _:
+            return DictionaryAttr({"ahbm.value": IntegerAttr(_signed(int(value), kind), kind)})  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+
+def _signed(value: int, kind: Attribute) -> int:
+    """Integers of IR are signless; one above the signed range is written as what its bits say."""
+    width = getattr(getattr(kind, "width", None), "data", 64)
+    return value - (1 << width) if width > 1 and value >= 1 << (width - 1) else value
