@@ -19,16 +19,18 @@ PEAK_ATTRIBUTE = "ahbm.scratch_bytes"
 
 @dataclass(frozen=True)
 class AllocateScratchPass(ModulePass):
-    """Give every buffer in TCM an offset in the kernel scratch, from lifetimes, so that buffers in use at once share no byte.
+    """Give every buffer in TCM an offset in the kernel scratch, from lifetimes, so that buffers in use at once share
+    no byte.
 
     before:  %b = ahbm.alloc : !ahbm.buffer<64x64xf32, tcm>
     after:   %b = ahbm.alloc {offset = 0 : i64} : !ahbm.buffer<64x64xf32, tcm>
 
-    The largest buffer goes first, each to the lowest place that is free for as long as it lives. What a loop carries keeps its place
-    throughout the loop. The bytes needed stand on the function as `ahbm.scratch_bytes`.
+    The largest buffer goes first, each to the lowest place that is free for as long as it lives. What a loop carries
+    keeps its place throughout the loop. The bytes needed stand on the function as `ahbm.scratch_bytes`.
 
     needs:   every buffer that there will be: `expand-recipes` adds the scratch of recipes.
-    keeps:   everything else. More than the machine's `pe.tcm.scratch_bytes` is an error that lists what lives at the peak.
+    keeps:   everything else. More than the machine's `pe.tcm.scratch_bytes` is an error that lists what lives at the
+    peak.
     options: none
     """
 

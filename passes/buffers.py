@@ -1,8 +1,10 @@
-"""Which values share a buffer: ties of loops, branches, accumulators and lane-by-lane ops, refused where two values are needed at once.
+"""Which values share a buffer: ties of loops, branches, accumulators and lane-by-lane ops, refused where two values
+are needed at once.
 
-A tie that a construct cannot do without (the init of a carried value, a branch's result, an operand that a command writes) and that is
-refused gets a value of its own by a `KeepOp`, and the plan is made anew. A carried value whose next value cannot take its place swaps
-buffers with it: the loop carries both and yields them the other way round, so that no copy is needed (`Rotation`).
+A tie that a construct cannot do without (the init of a carried value, a branch's result, an operand that a command
+writes) and that is refused gets a value of its own by a `KeepOp`, and the plan is made anew. A carried value whose
+next value cannot take its place swaps buffers with it: the loop carries both and yields them the other way round, so
+that no copy is needed (`Rotation`).
 """
 
 from __future__ import annotations
@@ -17,14 +19,16 @@ from xdsl.rewriter import InsertPoint
 
 from ..dialects import tl
 from ..dialects.region import CutOp, RegionOp
+from .composite_form import reusable_inputs, written_inputs
 from .liveness import Liveness, Range, in_program_order, live_ranges, overlap, union
-from .recipe_operands import written_inputs
-from .residence import KeepOp, Residence, Residences, enters, is_lane_by_lane, residences
+from .math_kinds import is_lane_by_lane
+from .residence import KeepOp, Residence, Residences, enters, residences
 
 
 @dataclass(frozen=True)
 class Rotation:
-    """A loop that swaps buffers: the classes that it carries (as inits), those it yields, in the same order, and the results.
+    """A loop that swaps buffers: the classes that it carries (as inits), those it yields, in the same order, and the
+    results.
 
     `results[k]` is the class of the loop's result that the k-th carried buffer is after the loop, None for a spare one.
     """
@@ -94,21 +98,27 @@ class _Reads:
             return
         operands = op.operands[: -len(op.indices) or None] if isinstance(op, RegionOp) else op.operands
         in_lane = is_lane_by_lane(op) or isinstance(op, KeepOp | scf.YieldOp | scf.ForOp | scf.IfOp)
-        written = set(written_inputs(op)) if isinstance(op, tl.CompositeOp) else set[int]()
+        in_tiles: tuple[int, ...] = (
+            (*written_inputs(op), *reusable_inputs(op)) if isinstance(op, tl.CompositeOp) else ()
+        )
         for n, operand in enumerate(operands):
             for value, in_place in self.known.roots(operand):
-                yield value, not (in_place and (in_lane or n in written or _is_destination(op, n)))
+                yield value, not (in_place and (in_lane or n in in_tiles or _is_destination(op, n)))
 
 
 def _is_destination(op: Operation, n: int) -> bool:
-    """Operand number n of `op` is a block that the result is meant to replace: an accumulator or `al.copy_to`'s destination."""
+    """Operand number n of `op` is a block that the result is meant to replace: an accumulator or `al.copy_to`'s
+    destination.
+    """
     if isinstance(op, tl.CopyToOp):
         return n == 1
     return isinstance(op, tl.DotOp | tl.GemmOp) and n == 2
 
 
 def plan_buffers(function: func.FuncOp) -> Plan:
-    """Assign a class to every value with storage. Inserts `KeepOp`s into `function` where a construct needs a buffer of its own."""
+    """Assign a class to every value with storage. Inserts `KeepOp`s into `function` where a construct needs a buffer
+    of its own.
+    """
     _keep_what_cannot_be_carried(function)
     while True:
         plan = _ties(function)
@@ -133,7 +143,9 @@ def loops_and_branches(function: func.FuncOp) -> list[scf.ForOp | scf.IfOp]:
 
 
 def _keep_what_cannot_be_carried(function: func.FuncOp) -> None:
-    """Inits, yields and branch results that are no buffer, or the same one twice, or defined outside the body that yields them."""
+    """Inits, yields and branch results that are no buffer, or the same one twice, or defined outside the body that
+    yields them.
+    """
     known = residences(function)
     for op in loops_and_branches(function):
         if isinstance(op, scf.ForOp):
@@ -184,6 +196,8 @@ def _ties(function: func.FuncOp) -> Plan | list[tuple[Operation, int]]:
     if refused:
         return refused
     for op in ops:
+        _tie_accumulator(plan, op)
+    for op in ops:
         _tie_lanes(plan, op)
     return plan
 
@@ -220,12 +234,15 @@ def _tie_loop(plan: Plan, loop: scf.ForOp) -> list[tuple[Operation, int]]:
 
 
 def _rotation(plan: Plan, loop: scf.ForOp, swapped: list[int]) -> Rotation:
-    """Let a loop swap buffers for the carried values `swapped`. A next value that is no carried one brings a spare buffer along."""
+    """Let a loop swap buffers for the carried values `swapped`. A next value that is no carried one brings a spare
+    buffer along.
+    """
     end = _end(loop.body.block)
     carried = [plan.class_of(loop.body.block.args[n + 1]) for n in swapped]
     following = [plan.class_of(end.operands[n]) for n in swapped]
     spares = [c for c in following if c not in carried]
-    # The buffers that nobody takes over become the spares of the next iteration; a chain of moves keeps one type throughout.
+    # The buffers that nobody takes over become the spares of the next iteration; a chain of moves keeps one type
+    # throughout.
     moves = dict(zip(carried, following, strict=True))
     taken_over_by = {b: a for a, b in moves.items()}
     released: list[int] = []
@@ -245,7 +262,7 @@ def _rotation(plan: Plan, loop: scf.ForOp, swapped: list[int]) -> Rotation:
 
 
 def _tie_written(plan: Plan, op: Operation) -> list[tuple[Operation, int]]:
-    """Ties of operands that the command writes: they must hold; an accumulator that cannot be written is merely added to."""
+    """Ties of operands that the command writes: they must hold."""
     refused: list[tuple[Operation, int]] = []
     pairs: list[tuple[int, SSAValue]] = []
     if isinstance(op, tl.CompositeOp):
@@ -256,9 +273,19 @@ def _tie_written(plan: Plan, op: Operation) -> list[tuple[Operation, int]]:
         operand = op.operands[n]
         if not plan.residences.has_storage(operand) or not plan.tie(operand, result):
             refused.append((op, n))
-    if isinstance(op, tl.DotOp | tl.GemmOp) and op.acc is not None and plan.residences.has_storage(op.acc):
-        plan.tie(op.acc, op.result)
     return refused
+
+
+def _tie_accumulator(plan: Plan, op: Operation) -> None:
+    """The result of a product goes where its accumulator is, that of a composite where an operand of its last ops is."""
+    operands: list[SSAValue] = []
+    if isinstance(op, tl.DotOp | tl.GemmOp) and op.acc is not None:
+        operands = [op.acc]
+    elif isinstance(op, tl.CompositeOp) and len(op.outputs) == 1 and op.recipe is None:
+        operands = [op.inputs[n] for n in reusable_inputs(op)]
+    for operand in operands:
+        if plan.residences.has_storage(operand) and plan.tie(operand, op.results[0]):
+            return
 
 
 def _tie_lanes(plan: Plan, op: Operation) -> None:

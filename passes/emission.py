@@ -1,7 +1,8 @@
-"""Putting commands into a function while its blocks are still there: insertion, and what stands for a block as an operand.
+"""Putting commands into a function while its blocks are still there: insertion, and what stands for a block as an
+operand.
 
-A block is named by its old value. `buffer` gives the buffer it lives in, `operand` what a MATH command or an op spec takes for it,
-`packed` a whole buffer that holds it lane after lane.
+A block is named by its old value. `buffer` gives the buffer it lives in, `operand` what a MATH command or an op spec
+takes for it, `packed` a whole buffer that holds it lane after lane.
 """
 
 from __future__ import annotations

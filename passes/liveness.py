@@ -1,8 +1,8 @@
 """Live ranges of values over structured control flow: from when to when a value has to be kept.
 
-It knows `scf.for`, `scf.if` and plain ops; any other op with regions counts as a loop, which is always safe. Bodies of ops that are
-isolated from above (composites) are not entered. Nothing here knows about buffers: which values matter, and what a use really reads, is
-the caller's (`Uses`).
+It knows `scf.for`, `scf.if` and plain ops; any other op with regions counts as a loop, which is always safe. Bodies
+of ops that are isolated from above (composites) are not entered. Nothing here knows about buffers: which values
+matter, and what a use really reads, is the caller's (`Uses`).
 """
 
 from __future__ import annotations
@@ -80,7 +80,9 @@ def live_ranges(body: Region, uses: Uses) -> Liveness:
 
 
 _Open: TypeAlias = dict[SSAValue, int]
-"""Values that are live at the instant that a backward scan has come to, with the last instant of the range in progress."""
+"""Values that are live at the instant that a backward scan has come to, with the last instant of the range in
+progress.
+"""
 
 
 class _Scan:
@@ -169,7 +171,9 @@ class _Scan:
 
 
 def in_program_order(region: Region, enter: Callable[[Operation], bool] = lambda op: True) -> list[Operation]:
-    """The ops of a region before the ops that they hold, in the order of the text; `enter` says whose bodies to go into."""
+    """The ops of a region before the ops that they hold, in the order of the text; `enter` says whose bodies to go
+    into.
+    """
     found: list[Operation] = []
     for block in region.blocks:
         for op in block.ops:

@@ -1,4 +1,107 @@
+"""A `tl.composite` to the `ahbm.composite` that PE_CPU issues: parts, op specs, extents and what it writes."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Attribute, SSAValue
+
+from ..dialects import ahbm, tl
+from ..dialects.region import CutOp, RegionOp, RegionType
+from ..dialects.shapes import element_of, shape_of
+from .composite_form import CompositeForm, form_of, params_of, recipe_of, spec_for
 from .emission import Emission
-from ..dialects import tl
+
+
 def lower_composite(e: Emission, op: tl.CompositeOp) -> None:
-    raise AssertionError
+    """Put the command for `op` before it."""
+    form = form_of(op)
+    parts = _Parts()
+    products = (form.a, form.b)
+    numbers = [
+        parts.add(e.viewed(v) if n in products and not isinstance(v.type, RegionType) else e.operand(v))
+        for n, v in enumerate(op.inputs)
+    ]
+    specs: list[ahbm.SpecAttr] = []
+    if (recipe := recipe_of(op)) is not None:
+        params = params_of(op)
+        names = recipe.inputs(params)
+        primary = parts.add(e.alloc(_primary_type(form)))
+        taken = [numbers[n] for n, name in enumerate(names) if name != "b"]
+        extras: dict[str, Attribute] = {name: StringAttr(value) for name, value in params.items()}
+        specs.append(ahbm.SpecAttr(recipe.name, ahbm.Scope.ONCE, taken, primary, extras))
+        a, writes = primary, [numbers[names.index(name)] for name in recipe.written]
+        out = writes[-1]
+    else:
+        assert form.a is not None
+        a = numbers[form.a]
+        out = numbers[form.stored] if form.stored is not None else parts.add(e.buffer(op.outputs[0]))
+        writes = [out]
+    specs.append(ahbm.SpecAttr("gemm", ahbm.Scope.K_TILE, [a, numbers[form.b]], out))
+    specs += [spec_for(step, out, numbers) for step in form.steps]
+    e.insert(ahbm.CompositeOp(parts.values, _extents(e, op, form), specs, writes))
+
+
+class _Parts:
+    """The operands of a composite, each buffer, region, view or scalar once."""
+
+    def __init__(self) -> None:
+        self.values: list[SSAValue] = []
+
+    def add(self, value: SSAValue) -> int:
+        if value not in self.values:
+            self.values.append(value)
+        return self.values.index(value)
+
+
+def _primary_type(form: CompositeForm) -> ahbm.BufferType:
+    kind = form.product.a.type
+    return ahbm.BufferType(shape_of(kind), element_of(kind))
+
+
+def _extents(e: Emission, op: tl.CompositeOp, form: CompositeForm) -> list[SSAValue]:
+    """The valid m, n, k. An output in HBM has the bounds of its region; one in TCM is read as a whole block later and
+    gets all of it.
+    """
+    rows, columns = shape_of(form.product.result.type)
+    if form.stored is not None:
+        region = op.inputs[form.stored]
+        m, n = upper_bound(e, region, 0), upper_bound(e, region, 1)
+    else:
+        m, n = e.constant(rows), e.constant(columns)
+    return [m, n, _depth(e, op, form)]
+
+
+def _depth(e: Emission, op: tl.CompositeOp, form: CompositeForm) -> SSAValue:
+    """K: where one operand has ended the rest of the other counts for nothing, as what is missing is read as 0."""
+    bounds: list[SSAValue] = []
+    static: list[int] = []
+    for number, axis in ((form.a, 1), (form.b, 0)):
+        if number is None or not isinstance(op.inputs[number].type, RegionType):
+            kind = form.product.a.type if number is None else op.inputs[number].type
+            static.append(shape_of(kind)[axis])
+        else:
+            bounds.append(upper_bound(e, op.inputs[number], axis))
+    bounds = list(dict.fromkeys(bounds))
+    if not bounds:
+        return e.constant(static[0])
+    least = bounds[0]
+    for bound in bounds[1:]:
+        least = e.insert(arith.MinSIOp(least, bound)).result
+    return least
+
+
+def upper_bound(e: Emission, region: SSAValue, axis: int) -> SSAValue:
+    """The number of lanes of `region` along `axis` up to its upper bound; all of them where it is padded with
+    something else than 0.
+    """
+    op = region.owner
+    if isinstance(op, RegionOp):
+        padded = op.pad is not None and op.pad.value.data != 0
+        return op.sizes[axis] if padded else op.his[axis]
+    assert isinstance(op, CutOp), f"a region from {region.owner}"
+    whole = upper_bound(e, op.region, axis)
+    if op.axis.value.data != axis:
+        return whole
+    left = e.insert(arith.SubiOp(whole, op.start)).result
+    return e.insert(arith.MaxSIOp(e.insert(arith.MinSIOp(left, op.size)).result, e.constant(0))).result

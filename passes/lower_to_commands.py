@@ -1,7 +1,7 @@
 """`lower-to-commands`: from what is computed (`tl`) to which commands PE_CPU issues (`ahbm`).
 
-This file holds the pass and its walk over control flow. Which command an op becomes is in `select_commands` and `lower_composites`,
-where values live in `residence`, which of them share a buffer in `buffers`.
+This file holds the pass and its walk over control flow. Which command an op becomes is in `select_commands` and
+`lower_composites`, where values live in `residence`, which of them share a buffer in `buffers`.
 """
 
 from __future__ import annotations
@@ -42,9 +42,10 @@ class LowerToCommandsPass(ModulePass):
              ahbm.math "exp" ins(%b : ...) out(%b : ...)
              ahbm.dma_write %b, %s : ...
 
-    Blocks that are affine in their indices become index views, blocks of one value scalars, expand_dims, broadcast and reshape views: none
-    of these costs a command. A result takes the buffer of an operand whose last use it is; what a loop carries stays in one buffer or swaps
-    between two. Scalars that come out of blocks live in buffers of rank 0 and are read by PE_CPU only for addresses, bounds and branches.
+    Blocks that are affine in their indices become index views, blocks of one value scalars, expand_dims, broadcast
+    and reshape views: none of these costs a command. A result takes the buffer of an operand whose last use it is;
+    what a loop carries stays in one buffer or swaps between two. Scalars that come out of blocks live in buffers of
+    rank 0 and are read by PE_CPU only for addresses, bounds and branches.
 
     needs:   `raise-regions`, or loads and stores become gathers and scatters.
     keeps:   values, the order of memory accesses, locations.
@@ -122,7 +123,9 @@ def _make_indices(function: func.FuncOp, e: Emission) -> None:
 
 
 class _Walk:
-    """Lowers the ops of a function one after the other, in place. Old ops stay until `erase`, since later ones still name them."""
+    """Lowers the ops of a function one after the other, in place. Old ops stay until `erase`, since later ones still
+    name them.
+    """
 
     def __init__(self, emission: Emission):
         self.e = emission

@@ -74,7 +74,7 @@ PIPELINES: dict[str, tuple[Entry, ...]] = {
         *_REGIONS,
         *_GEMMS,
         Entry("match-recipes"),
-        Entry("form-composites{choose=cost}", "a GEMM stays a single op where that is cheaper"),
+        Entry("form-composites{when=auto}", "a GEMM stays a single op where that is cheaper"),
         Entry("fuse-epilogues"),
         *_PLANS,
     ),

@@ -25,12 +25,12 @@ from xdsl.irdl import AnyAttr, IRDLOperation, irdl_op_definition, operand_def, r
 from xdsl.traits import Pure
 
 from ..dialects import tl
-from ..dialects.elementwise import BY_OP
 from ..dialects.pointer import PointerType
 from ..dialects.region import CutOp, RegionOp, RegionType
 from ..dialects.shapes import element_of, is_float, is_integer
 from .affine import AffineAnalysis
 from .liveness import in_program_order
+from .math_kinds import is_lane_by_lane
 
 
 class Residence(Enum):
@@ -47,7 +47,9 @@ VIEW_OPS = (tl.ExpandDimsOp, tl.BroadcastOp, tl.ReshapeOp, tl.TransOp)
 
 @irdl_op_definition
 class KeepOp(IRDLOperation):
-    """The same value in a buffer of its own. It exists only while `lower-to-commands` runs; it becomes a fill or a copy."""
+    """The same value in a buffer of its own. It exists only while `lower-to-commands` runs; it becomes a fill or a
+    copy.
+    """
 
     name = "tl.keep"
 
@@ -57,11 +59,6 @@ class KeepOp(IRDLOperation):
 
     def __init__(self, operand: SSAValue):
         super().__init__(operands=[operand], result_types=[operand.type])
-
-
-def is_lane_by_lane(op: Operation) -> bool:
-    """Lane i of the result depends on lane i of the operands alone, so the result may take the place of an operand."""
-    return op.name in BY_OP or isinstance(op, tl.CmpOp | tl.SelectOp | tl.CastOp)
 
 
 def enters(op: Operation) -> bool:

@@ -1,7 +1,8 @@
-"""When each buffer of the kernel scratch is in use, and where it goes: lifetimes on the `ahbm` level, and a packing of them.
+"""When each buffer of the kernel scratch is in use, and where it goes: lifetimes on the `ahbm` level, and a packing
+of them.
 
-A lifetime runs from the first to the last op that touches a buffer, in the order of the text; it is drawn out over a loop whenever the
-buffer carries something from one iteration to the next or into or out of the loop.
+A lifetime runs from the first to the last op that touches a buffer, in the order of the text; it is drawn out over a
+loop whenever the buffer carries something from one iteration to the next or into or out of the loop.
 """
 
 from __future__ import annotations
@@ -185,7 +186,9 @@ def _filled_by(op: ahbm.CompositeOp) -> list[SSAValue]:
 
 
 def pack(items: Sequence[Lifetime]) -> Packing:
-    """Offsets such that no two buffers in use at once share a byte: the largest first, each at the lowest place that is free."""
+    """Offsets such that no two buffers in use at once share a byte: the largest first, each at the lowest place that
+    is free.
+    """
     offsets = dict[int, int]()
     for n in sorted(range(len(items)), key=lambda n: (-items[n].size, items[n].first, n)):
         at = 0

@@ -11,12 +11,12 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ..dialects import ahbm, tl
-from ..dialects.elementwise import BY_OP
 from ..dialects.errors import Category, fail, place_of
 from ..dialects.pointer import PointerType
 from ..dialects.shapes import element_of, is_float, shape_of
 from .cpu_scalars import scalar_of, zero_of
 from .emission import Emission, view_axes
+from .math_kinds import is_lane_by_lane, math_kind
 from .residence import KeepOp, Residence
 
 
@@ -34,7 +34,7 @@ def select(e: Emission, op: Operation) -> bool:
     if results and e.residences[results[0]] is Residence.VIEW:
         e.views[results[0]] = _view(e, op)
         return True
-    if op.name in BY_OP or isinstance(op, tl.CmpOp | tl.SelectOp | tl.CastOp):
+    if is_lane_by_lane(op):
         return _lane_by_lane(e, op)
     if (make := _MAKERS.get(type(op))) is not None:
         make(e, op)
@@ -121,21 +121,6 @@ def _lane_by_lane(e: Emission, op: Operation) -> bool:
     unsigned = isinstance(op, tl.CastOp) and op.unsigned is not None
     e.insert(ahbm.MathOp(math_kind(op), inputs, e.buffer(result), unsigned=unsigned))
     return True
-
-
-def math_kind(op: Operation) -> str:
-    """The kind of MATH command (or op spec) that a lane-by-lane op or a reduction is."""
-    match op:
-        case tl.CmpOp():
-            return f"cmp_{op.predicate.data}"
-        case tl.SelectOp():
-            return "select"
-        case tl.CastOp():
-            return "cast"
-        case tl.ReduceOp():
-            return f"reduce_{op.kind.data}"
-        case _:
-            return BY_OP[op.name].kind
 
 
 def _reduce(e: Emission, op: Operation) -> None:

@@ -1,0 +1,121 @@
+"""`form-composites`: every product becomes a composite whose operands are streamed from HBM or staged in TCM."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.passes import ModulePass
+
+from ..backend_sim.target.machine import Machine
+from ..backend_sim.target.machine_file import machine_of
+from ..dialects import tl
+from ..dialects.remarks import remark
+from .gemm_choice import Choice, Stage, choose
+from .operand_loads import absorb, drop_zero_accumulator
+from .stage_operands import single_ops, stage_gemm
+
+When = Literal["always", "auto"]
+
+
+@dataclass(frozen=True)
+class FormCompositesPass(ModulePass):
+    """Wrap every dot and every GEMM over regions into a composite.
+
+    before:  %a = tl.load_region %ra : ... -> tensor<64x64xf16>
+             %d = tl.dot %a, %q : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+    after:   %d = tl.composite(%x = %ra : !ahbm.region<f16, 2>, %y = %q : tensor<64x64xf16>) {stage = "none"} -> ... {
+               %g = tl.gemm %x, %y : ... ; tl.yield %g }
+
+    An operand that is loaded for this product alone, in the same block and with no write in between, is streamed: its
+    tiles are read while the composite runs. Any other operand is staged: it lies in TCM before the composite is issued.
+
+    needs:   `raise-regions`; `raise-k-loops` for composites over the whole of K; arguments with `ahbm.value` (facts of
+             the launch) to stage an operand over the whole of K, as its size must be known.
+    keeps:   values. Leaves a remark for every product: formed, or not and why.
+    options: stage=a|b|none|auto  the operand to be read as a whole before the composite; `auto` takes the cheapest by
+                                  the cost model. Over the whole of K it is one dma_read; what does not fit the scratch
+                                  is cut along K, and the pieces are added up.
+             when=always|auto     `auto` leaves a product as single-op commands where those are cheaper.
+    """
+
+    name = "form-composites"
+
+    stage: Literal["a", "b", "none", "auto"] = "auto"
+    when: When = "always"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        machine = machine_of(op)
+        for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
+            products = [each for each in function.walk() if isinstance(each, tl.DotOp | tl.GemmOp)]
+            for product in products:
+                if not isinstance(product.parent_op(), tl.CompositeOp):
+                    self._form(product, machine)
+
+    def _form(self, product: tl.DotOp | tl.GemmOp, machine: Machine) -> None:
+        wanted: Stage | None = None if self.stage == "auto" else self.stage
+        choice = choose(product, machine, wanted, weigh_single=self.when == "auto")
+        if choice.single:
+            remark(product, self.name, "composite", "refused", choice.reason)
+            if isinstance(product, tl.GemmOp):
+                single_ops(product, machine)
+            return
+        if choice.refused:
+            remark(product, self.name, "composite", "refused", choice.refused)
+        remark(product, self.name, "composite", "formed", choice.reason)
+        drop_zero_accumulator(product)
+        if isinstance(product, tl.GemmOp):
+            for part in stage_gemm(product, choice):
+                _wrap(part, part.a, part.b, choice)
+            return
+        a = product.a if "a" in choice.staged else absorb(product, product.a)
+        b = product.b if "b" in choice.staged else absorb(product, product.b)
+        _wrap(product, a, b, choice)
+
+
+def _wrap(product: tl.DotOp | tl.GemmOp, a: SSAValue, b: SSAValue, choice: Choice) -> None:
+    """Put a composite of `a` and `b` (regions or blocks) in the place of a product."""
+    inputs = [a, b] + ([product.acc] if product.acc is not None else [])
+    inputs = list(dict.fromkeys(inputs))
+    body = Block(arg_types=[v.type for v in inputs])
+    argument = dict(zip(inputs, body.args, strict=True))
+    for value, arg in argument.items():
+        arg.name_hint = value.name_hint
+    acc = argument[product.acc] if product.acc is not None else None
+    kind = product.result.type
+    blocks = isinstance(a.type, TensorType) and isinstance(b.type, TensorType)
+    if blocks:
+        assert isinstance(product, tl.DotOp)
+        precision = product.input_precision.data if product.input_precision is not None else None
+        inner = tl.DotOp(argument[a], argument[b], acc, kind.element_type, precision)
+    else:
+        inner = tl.GemmOp(argument[a], argument[b], acc, kind)
+    end = tl.YieldOp(inner.result)
+    body.add_ops([inner, end])
+    staged = "".join(choice.staged)
+    made = tl.CompositeOp(inputs, [kind], Region(body), stage=staged if staged in ("a", "b") else "none")
+    for op in (inner, end, made):
+        op.location = product.location
+    block = product.parent
+    assert block is not None
+    block.insert_op_before(made, product)
+    made.outputs[0].name_hint = product.result.name_hint
+    product.result.replace_all_uses_with(made.outputs[0])
+    loads = [v.owner for v in (product.a, product.b)]
+    product.detach()
+    product.erase()
+    for load in dict.fromkeys(loads):
+        _erase_if_dead(load)
+
+
+def _erase_if_dead(op: object) -> None:
+    """Remove a load (and the transpose after it) that was absorbed."""
+    while isinstance(op, tl.LoadRegionOp | tl.TransOp) and not op.result.uses:
+        source = op.operands[0].owner
+        op.detach()
+        op.erase()
+        op = source

@@ -1,0 +1,176 @@
+"""How one product is to be carried out: as single ops or as a composite, and which of its operands wait in TCM.
+
+The choice is by cost (`backend_sim/target/cost.py`) where the user leaves it open; what does not fit or is not known
+is refused with a reason.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import IntegerAttr, TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ..backend_sim.target.cost import GemmFacts, composite_gemm_ps, single_gemm_ps
+from ..backend_sim.target.machine import Machine
+from ..dialects import tl
+from ..dialects.region import RegionOp, RegionType
+from ..dialects.shapes import element_bytes, element_of, shape_of
+from .bounds import bounds_of
+from .operand_loads import streamable
+from .scratch_estimate import live_bytes
+
+Stage: TypeAlias = Literal["a", "b", "none"]
+
+BLOCK_K = "block_k"
+"""Attribute of a raised GEMM: the K block of the kernel's own loop."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """`staged`: the operands that lie in TCM; `chunk`: the K lanes of a staged region that are read at once.
+
+    `refused` says why an operand that the user wants staged is not; `reason` goes into the remark.
+    """
+
+    staged: tuple[str, ...] = ()
+    chunk: int = 0
+    pieces: bool = False
+    single: bool = False
+    reason: str = ""
+    refused: str = ""
+
+
+def choose(product: tl.DotOp | tl.GemmOp, machine: Machine, wanted: Stage | None, *, weigh_single: bool) -> Choice:
+    """The choice for one product. `wanted` is the user's, None leaves it to the cost model."""
+    if isinstance(product, tl.DotOp):
+        choice = _choose_dot(product, machine, wanted)
+    else:
+        choice = _choose_gemm(product, machine, wanted)
+    if weigh_single:
+        facts = facts_of(product, machine)
+        composite = composite_gemm_ps(machine, _staging(facts, choice.staged, product))
+        single = single_gemm_ps(machine, facts)
+        if single < composite:
+            return Choice(
+                single=True, reason=f"single ops take about {single // 1000} ns, a composite {composite // 1000}"
+            )
+    return replace(choice, reason=", ".join(f"{n} {'staged' if n in choice.staged else 'streamed'}" for n in "ab"))
+
+
+def _choose_dot(dot: tl.DotOp, machine: Machine, wanted: Stage | None) -> Choice:
+    """An operand of a dot has a block's size; staging it means to leave its load alone."""
+    forced = tuple(n for n, v in (("a", dot.a), ("b", dot.b)) if streamable(dot, v) is not None)
+    if wanted is not None:
+        return Choice(tuple(n for n in "ab" if n in forced or n == wanted))
+    facts = facts_of(dot, machine)
+    options = dict.fromkeys(tuple(n for n in "ab" if n in forced or n in more) for more in ("", "a", "b"))
+    # Streaming stands first and wins a tie: it overlaps with what is issued before.
+    return Choice(min(options, key=lambda staged: composite_gemm_ps(machine, _staging(facts, staged, dot))))
+
+
+def _choose_gemm(gemm: tl.GemmOp, machine: Machine, wanted: Stage | None) -> Choice:
+    forced = tuple(n for n, v in (("a", gemm.a), ("b", gemm.b)) if not isinstance(v.type, RegionType))
+    if wanted == "none" or forced:
+        return Choice(forced)
+    if wanted is not None:
+        staged = _staged(gemm, wanted, machine)
+        return staged if isinstance(staged, Choice) else Choice(refused=f"{wanted} is streamed: {staged}")
+    facts = facts_of(gemm, machine)
+    found = [Choice(), *(c for n in ("a", "b") if isinstance(c := _staged(gemm, n, machine), Choice) and not c.pieces)]
+    if not facts.k:
+        return found[0]
+    return min(found, key=lambda c: composite_gemm_ps(machine, _staging(facts, c.staged, gemm)))
+
+
+def _staged(gemm: tl.GemmOp, name: Literal["a", "b"], machine: Machine) -> Choice | str:
+    """Staging of one operand over the whole of K, in pieces if it does not fit; or why it cannot be."""
+    k = k_bound(gemm)
+    if k is None:
+        return "the size of K is not known when the kernel is compiled"
+    rows, columns = shape_of(gemm.result.type)
+    lanes = rows if name == "a" else columns
+    lane_bytes = lanes * element_bytes(element_of_operand(gemm.a.type))
+    tile_k = machine.pe.gemm.tile[1]
+    function = _function_of(gemm)
+    room = machine.pe.tcm.scratch_bytes - live_bytes(function, gemm)
+    if k * lane_bytes <= room:
+        return Choice((name,), k)
+    chunk = room // lane_bytes // tile_k * tile_k
+    if chunk <= 0:
+        return f"one tile of K takes {tile_k * lane_bytes} bytes, {max(room, 0)} of the scratch are free"
+    return Choice((name,), chunk, pieces=True)
+
+
+def k_bound(gemm: tl.GemmOp) -> int | None:
+    """The most lanes that K can have in this launch."""
+    highs = [
+        bounds_of(region.sizes[axis]).high
+        for value, axis in ((gemm.a, 1), (gemm.b, 0))
+        if isinstance(region := value.owner, RegionOp)
+    ]
+    known = [high for high in highs if high is not None]
+    return max(min(known), 1) if known else None
+
+
+def facts_of(product: tl.DotOp | tl.GemmOp, machine: Machine) -> GemmFacts:
+    """What the cost model wants to know about a product whose operands are all streamed that can be."""
+    rows, columns = shape_of(product.result.type)
+    tile_k = machine.pe.gemm.tile[1]
+    if isinstance(product, tl.DotOp):
+        k = block_k = shape_of(product.a.type)[1]
+        in_tcm = tuple(streamable(product, v) is not None for v in (product.a, product.b))
+    else:
+        k = k_bound(product) or 0
+        block_k = own_block_k(product, tile_k)
+        in_tcm = tuple(not isinstance(v.type, RegionType) for v in (product.a, product.b))
+    return GemmFacts(
+        m=_valid(product.a, 0, rows),
+        k=k,
+        n=_valid(product.b, 1, columns),
+        block=(rows, block_k, columns),
+        element=str(element_of_operand(product.a.type)),
+        out_element=str(element_of(product.result.type)),
+        a_in_tcm=in_tcm[0],
+        b_in_tcm=in_tcm[1],
+    )
+
+
+def _staging(facts: GemmFacts, staged: tuple[str, ...], product: tl.DotOp | tl.GemmOp) -> GemmFacts:
+    """The facts with some operands staged. The estimate knows one; what else is staged counts as lying in TCM already."""
+    more = [n for n in staged if not (facts.a_in_tcm if n == "a" else facts.b_in_tcm)]
+    if not more:
+        return facts
+    first = replace(facts, staged=more[0])
+    return replace(first, b_in_tcm=True) if len(more) == 2 else first
+
+
+def own_block_k(gemm: tl.GemmOp, otherwise: int) -> int:
+    """The K block that the kernel was written with."""
+    known = gemm.attributes.get(BLOCK_K)
+    return known.value.data if isinstance(known, IntegerAttr) else otherwise
+
+
+def element_of_operand(kind: Attribute) -> Attribute:
+    """The element type of a region or block."""
+    return kind.element_type if isinstance(kind, RegionType) else element_of(kind)
+
+
+def _valid(operand: SSAValue, axis: int, block: int) -> int:
+    region = operand.owner
+    high = bounds_of(region.his[axis]).high if isinstance(region, RegionOp) else None
+    return block if high is None else max(min(high, block), 0)
+
+
+def _function_of(op: Operation) -> func.FuncOp:
+    at = op.parent_op()
+    while not isinstance(at, func.FuncOp):
+        assert at is not None
+        at = at.parent_op()
+    return at
+
+
+def is_block(kind: Attribute) -> bool:
+    return isinstance(kind, TensorType)

@@ -1,0 +1,89 @@
+"""Operands of a product: which loads a composite can take over as streamed regions, and accumulators that are zero."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Operation, SSAValue
+
+from ..dialects import tl
+from ..dialects.region import RegionOp
+from .raise_regions import uniform_number
+
+
+def streamable(product: tl.DotOp | tl.GemmOp, value: SSAValue) -> str | None:
+    """Why an operand cannot be streamed; None if it can."""
+    load = _load_of(value)
+    if load is None:
+        return "it is computed" if isinstance(value.owner, Operation) else "a loop carries it"
+    if not value.has_one_use() or not load.result.has_one_use():
+        return "it has other users"
+    if load.parent is not product.parent:
+        return "it is loaded outside of the loop"
+    region = load.region.owner
+    if not isinstance(region, RegionOp):
+        return "its region is not made here"
+    if "indexed" in region.axis_kinds:
+        return "its rows go by a block of indices"
+    if (between := _write_between(load, product)) is not None:
+        return f"{between.name} stands between its load and the product"
+    return None
+
+
+def absorb(product: tl.DotOp | tl.GemmOp, value: SSAValue) -> SSAValue:
+    """The region that `value` is loaded from, axes in the order of `value`; `value` itself where it must be staged."""
+    if streamable(product, value) is not None:
+        return value
+    load = _load_of(value)
+    assert load is not None
+    region = load.region.owner
+    assert isinstance(region, RegionOp)
+    if not isinstance(value.owner, tl.TransOp):
+        return load.region
+    return _permuted(region, value.owner.permutation)
+
+
+def _load_of(value: SSAValue) -> tl.LoadRegionOp | None:
+    """The load that a value, or what it is the transpose of, comes from."""
+    if isinstance(value.owner, tl.TransOp):
+        value = value.owner.operand
+    return value.owner if isinstance(value.owner, tl.LoadRegionOp) else None
+
+
+def _write_between(load: Operation, product: Operation) -> Operation | None:
+    """An op between the two that may write memory or that orders memory."""
+    at = load.next_op
+    while at is not None and at is not product:
+        for inner in at.walk():
+            if isinstance(inner, tl.StoreOp | tl.StoreRegionOp | tl.WaitOp):
+                return inner
+        at = at.next_op
+    return None
+
+
+def _permuted(region: RegionOp, order: Sequence[int]) -> SSAValue:
+    """The same lanes with the axes in another order, made just after `region`."""
+    kinds = region.axis_kinds
+    made = RegionOp(
+        region.base,
+        region.offset,
+        *([values[d] for d in order] for values in (region.sizes, region.strides, region.los, region.his)),
+        axes=[kinds[d] for d in order],
+        folds=[region.fold_of(d) for d in order if kinds[d] == "folded"],
+        indices=[region.index_of(d) for d in order if kinds[d] == "indexed"],
+        pad=region.pad,
+    )
+    made.location = region.location
+    block = region.parent
+    assert block is not None
+    block.insert_op_after(made, region)
+    return made.result
+
+
+def drop_zero_accumulator(product: tl.DotOp | tl.GemmOp) -> None:
+    """A product that is added to zero is the product."""
+    if product.acc is None:
+        return
+    number = uniform_number(product.acc)
+    if number is not None and number.value.data == 0:
+        product.operands = product.operands[:2]

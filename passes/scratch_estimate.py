@@ -1,0 +1,50 @@
+"""How much of the scratch is taken while a product runs, before there are buffers: what fits beside it is an estimate
+from liveness.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.dialects import func
+from xdsl.ir import Operation, SSAValue
+
+from ..dialects.shapes import element_bytes, shape_of
+from .liveness import live_ranges
+from .residence import Residences, residences
+
+
+class _Reads:
+    """What the ops read of blocks with storage (`liveness.Uses`); nothing is taken to share a buffer."""
+
+    def __init__(self, known: Residences):
+        self.known = known
+
+    def tracked(self, value: SSAValue) -> bool:
+        return self.known.has_storage(value)
+
+    def read(self, op: Operation) -> Iterator[tuple[SSAValue, bool]]:
+        for operand in op.operands:
+            for value, _ in self.known.roots(operand):
+                yield value, True
+
+
+def live_bytes(function: func.FuncOp, product: Operation) -> int:
+    """Bytes of the blocks that live while `product` runs, its result and one block more of that size for what follows
+    it.
+    """
+    known = residences(function)
+    liveness = live_ranges(function.body, _Reads(known))
+    start, end = liveness.span(product)
+    total = 0
+    for value, ranges in liveness.ranges.items():
+        if any(first <= end and start <= last for first, last in ranges):
+            total += _bytes(value)
+    return total + sum(_bytes(r) for r in product.results)
+
+
+def _bytes(value: SSAValue) -> int:
+    count = 1
+    for size in shape_of(value.type):
+        count *= size
+    return count * element_bytes(value.type)

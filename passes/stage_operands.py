@@ -1,0 +1,155 @@
+"""A GEMM over regions with an operand staged in TCM, whole or piece by piece along K; or as single ops block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, TensorType, i64
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ..backend_sim.target.machine import Machine
+from ..dialects import tl
+from ..dialects.region import CutOp, RegionOp, RegionType
+from ..dialects.shapes import is_float, shape_of
+from .gemm_choice import Choice, element_of_operand, own_block_k
+
+K_AXIS = {"a": 1, "b": 0}
+
+
+def stage_gemm(gemm: tl.GemmOp, choice: Choice) -> list[tl.GemmOp]:
+    """Load what is to be staged; the GEMMs that are left to be composites, in place of `gemm`."""
+    regions = [n for n in choice.staged if isinstance(_operand(gemm, n).type, RegionType)]
+    if not regions:
+        return [gemm]
+    name = regions[0]
+    if not choice.pieces:
+        make = _Maker(gemm)
+        zero, size = make.constant(0), make.constant(choice.chunk)
+        return [make.piece(gemm, name, zero, size, choice.chunk, gemm.acc, replaces=gemm)]
+    return _in_pieces(gemm, name, choice.chunk)
+
+
+def _operand(gemm: tl.GemmOp, name: str) -> SSAValue:
+    return gemm.a if name == "a" else gemm.b
+
+
+class _Maker:
+    """Inserts ops before one op, with the location of the GEMM."""
+
+    def __init__(self, before: Operation, location: Attribute | None = None):
+        self.before = before
+        self.location = location or before.location
+
+    def insert(self, op: Operation) -> SSAValue:
+        op.location = self.location
+        block = self.before.parent
+        assert block is not None
+        block.insert_op_before(op, self.before)
+        return op.results[0]
+
+    def constant(self, value: int) -> SSAValue:
+        return self.insert(arith.ConstantOp(IntegerAttr(value, i64)))
+
+    def load(self, gemm: tl.GemmOp, name: str, start: SSAValue, size: SSAValue, chunk: int) -> SSAValue:
+        """`chunk` lanes of K of an operand as a block."""
+        value = _operand(gemm, name)
+        region = self.insert(CutOp(value, start, size, K_AXIS[name]))
+        rows, columns = shape_of(gemm.result.type)
+        shape = [rows, chunk] if name == "a" else [chunk, columns]
+        loaded = self.insert(tl.LoadRegionOp(region, TensorType(element_of_operand(value.type), shape)))
+        loaded.name_hint = value.name_hint or name
+        return loaded
+
+    def piece(
+        self,
+        gemm: tl.GemmOp,
+        name: str,
+        start: SSAValue,
+        size: SSAValue,
+        chunk: int,
+        acc: SSAValue | None,
+        replaces: tl.GemmOp | None = None,
+    ) -> tl.GemmOp:
+        """A GEMM over `chunk` lanes of K from `start`, with operand `name` as a block and the other one as a region."""
+        staged = self.load(gemm, name, start, size, chunk)
+        other = "b" if name == "a" else "a"
+        region = self.insert(CutOp(_operand(gemm, other), start, size, K_AXIS[other]))
+        pair = (staged, region) if name == "a" else (region, staged)
+        made = tl.GemmOp(*pair, acc, gemm.result.type)
+        result = self.insert(made)
+        result.name_hint = gemm.result.name_hint
+        if replaces is not None:
+            replaces.result.replace_all_uses_with(result)
+            replaces.detach()
+            replaces.erase()
+        return made
+
+
+def _in_pieces(gemm: tl.GemmOp, name: str, chunk: int) -> list[tl.GemmOp]:
+    """A loop over all pieces but the last, which stands after it, so that what follows the GEMM can join its
+    composite.
+    """
+    make = _Maker(gemm)
+    size = make.constant(chunk)
+    last = make.insert(
+        arith.SubiOp(make.insert(arith.MaxSIOp(_count(make, gemm, size), make.constant(1))), make.constant(1))
+    )
+    inner: list[tl.GemmOp] = []
+
+    def piece(inside: _Maker, start: SSAValue, total: SSAValue) -> SSAValue:
+        inner.append(inside.piece(gemm, name, start, size, chunk, total))
+        return inner[0].result
+
+    total = _loop(make, gemm, last, size, piece)
+    start = make.insert(arith.MuliOp(last, size))
+    return [*inner, make.piece(gemm, name, start, size, chunk, total, replaces=gemm)]
+
+
+def single_ops(gemm: tl.GemmOp, machine: Machine) -> None:
+    """The loop over blocks of K that the GEMM was raised from: load, load, dot."""
+    make = _Maker(gemm)
+    block_k = own_block_k(gemm, machine.pe.gemm.tile[1])
+    size = make.constant(block_k)
+
+    def block(inside: _Maker, start: SSAValue, total: SSAValue) -> SSAValue:
+        a, b = (inside.load(gemm, name, start, size, block_k) for name in ("a", "b"))
+        return inside.insert(tl.DotOp(a, b, total, gemm.result.type.element_type))
+
+    total = _loop(make, gemm, _count(make, gemm, size), size, block)
+    total.name_hint = gemm.result.name_hint
+    gemm.result.replace_all_uses_with(total)
+    gemm.detach()
+    gemm.erase()
+
+
+def _count(make: _Maker, gemm: tl.GemmOp, size: SSAValue) -> SSAValue:
+    """How many pieces of `size` lanes K has."""
+    region = next(v.owner for v in (gemm.a, gemm.b) if isinstance(v.owner, RegionOp))
+    axis = 1 if region is gemm.a.owner else 0
+    return make.insert(arith.CeilDivSIOp(region.sizes[axis], size))
+
+
+def _loop(
+    make: _Maker,
+    gemm: tl.GemmOp,
+    count: SSAValue,
+    size: SSAValue,
+    body: Callable[[_Maker, SSAValue, SSAValue], SSAValue],
+) -> SSAValue:
+    """`body(maker, start, sum)` for each of `count` pieces of `size` lanes; the last sum. It starts from the GEMM's
+    accumulator.
+    """
+    kind = gemm.result.type
+    init = gemm.acc
+    if init is None:
+        zero = 0.0 if is_float(kind) else 0
+        init = make.insert(arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(kind, [zero])))
+    block = Block(arg_types=[i64, kind])
+    end = scf.YieldOp(block.args[1])
+    end.location = gemm.location
+    block.add_op(end)
+    inside = _Maker(end, gemm.location)
+    start = inside.insert(arith.MuliOp(block.args[0], size))
+    end.operands[0] = body(inside, start, block.args[1])
+    return make.insert(scf.ForOp(make.constant(0), count, make.constant(1), [init], block))
