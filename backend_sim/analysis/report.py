@@ -1,0 +1,202 @@
+"""The report of a run for a reader: latency, where it went, engines, commands, bytes, what the compiler did, a verdict.
+
+It renders with rich (terminal, text, HTML). Every figure comes from the op-log through `summary.py`'s views.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from io import StringIO
+from pathlib import Path
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from ...dialects.errors import Place, Sources
+from ...dialects.remarks import Remark
+from .attribution import Share, site_of
+from .summary import Analysis, Run, gemm
+from .trace import pe_name
+from .verdict import verdict
+
+_INSTANCES = 3  # command instances named per part
+_BAR = 20
+_GOOD = ("raised", "matched", "formed", "fused", "staged", "streamed", "strided", "contiguous")
+
+
+def report(analysis: Analysis, run: Run, remarks: Sequence[Remark] = ()) -> RenderableType:
+    """The whole report. `remarks` are the module's, in the order in which passes made them."""
+    parts: list[RenderableType] = [_head(analysis, run), _attribution(analysis), _engines(analysis), _figures(analysis)]
+    if remarks:
+        parts.append(_remarks(remarks))
+    if run.outputs:
+        parts.append(_outputs(run))
+    parts.append(_verdict(analysis))
+    return Group(*(item for part in parts for item in (part, Text(""))))
+
+
+def text(renderable: RenderableType, width: int = 110) -> str:
+    """The report as plain text, without colour."""
+    out = StringIO()
+    Console(file=out, width=width, color_system=None, force_terminal=False).print(renderable)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def by_line(analysis: Analysis, sources: Sources | None = None) -> RenderableType:
+    """The latency by lines of kernel text, biggest first, each with its parts."""
+    lines: dict[tuple[str, int], dict[str, int]] = {}
+    for share in analysis.attribution.shares:
+        site = site_of(analysis.log, share.record)
+        of_line = lines.setdefault((site.file, site.line), {})
+        of_line[share.part] = of_line.get(share.part, 0) + share.ps
+    table = _table("Latency by line", ("line", "left"), ("ns", "right"), ("share", "right"), ("text and parts", "left"))
+    total, sources = analysis.log.latency_ps, sources or Sources()
+    for (file, line), parts in sorted(lines.items(), key=lambda item: (-sum(item[1].values()), item[0])):
+        ps = sum(parts.values())
+        code = sources.line(Place(file, line, 1)) if line else None
+        what = ", ".join(f"{part} {ns(of)}" for part, of in sorted(parts.items(), key=lambda item: -item[1]))
+        table.add_row(_where(file, line), ns(ps), f"{ps / total:.1%}", Text(f"{(code or '').strip()}\n{what}".strip()))
+    return table
+
+
+def ns(ps: int) -> str:
+    """Picoseconds as ns with two decimals and thousands apart."""
+    return f"{ps / 1000:,.2f}"
+
+
+def _table(title: str, *columns: tuple[str, str]) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name, side in columns:
+        table.add_column(name, justify="right" if side == "right" else "left", no_wrap=side == "right")
+    return table
+
+
+def _head(analysis: Analysis, run: Run) -> Text:
+    log = analysis.log
+    programs, pes = len(log.programs["pe"]), len(set(log.programs["pe"].tolist()))
+    head = Text()
+    head.append(run.kernel, style="bold")
+    head.append(
+        f" on {analysis.machine.name}, pipeline {run.pipeline}, {_many(programs, 'program')} on {_many(pes, 'PE')}\n"
+    )
+    head.append("latency ")
+    head.append(f"{ns(log.latency_ps)} ns", style="bold")
+    if log.total("flops"):
+        figures = gemm(log, analysis.machine)
+        head.append(
+            f"   GEMM {figures['tflops']:.3f} TFLOP/s, {figures['mac_utilization']:.2%} of peak,"
+            f" in a window of {figures['window_ns']:,.2f} ns"
+        )
+    style = {"pass": "green", "fail": "bold red"}.get(run.check, "")
+    head.append("\ncheck ").append(run.check, style=style)
+    return head
+
+
+def _many(count: int, word: str) -> str:
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+def _attribution(analysis: Analysis) -> Table:
+    table = _table(
+        "Where the time went", ("part", "left"), ("ns", "right"), ("share", "right"), ("largest commands", "left")
+    )
+    total = analysis.log.latency_ps
+    for part, ps in sorted(analysis.attribution.parts.items(), key=lambda item: -item[1]):
+        if ps:
+            shares = [share for share in analysis.attribution.shares if share.part == part]
+            table.add_row(part, ns(ps), f"{ps / total:.1%}", Text(_instances(analysis, shares)))
+    table.add_row("total", ns(analysis.attribution.total_ps), "100.0%" if total else "", "")
+    return table
+
+
+def _instances(analysis: Analysis, shares: list[Share]) -> str:
+    """The largest instances of a part, one a line, and how many there are beside them."""
+    lines = [_instance(analysis, share) for share in shares[:_INSTANCES]]
+    if rest := shares[_INSTANCES:]:
+        ps = sum(share.ps for share in rest)
+        lines.append(f"and {ns(ps)} in {len(rest)} more")
+    return "\n".join(lines)
+
+
+def _instance(analysis: Analysis, share: Share) -> str:
+    site = site_of(analysis.log, share.record)
+    times = f" x {share.programs:,} programs" if share.programs > 1 else ""
+    where = f" at {_where(site.file, site.line)}" if site.line else ""
+    which = f"{pe_name(analysis.machine, share.pe)} #{share.number}{times}"
+    return f"{ns(share.ps)} {site.label or site.kind}{where} ({which})"
+
+
+def _where(file: str, line: int) -> str:
+    return f"{Path(file).name}:{line}" if line else "(no line)"
+
+
+def _engines(analysis: Analysis) -> Table:
+    table = _table("Engines", ("engine", "left"), ("busy ns", "right"), ("utilization", "right"), ("", "left"))
+    for name, row in analysis.engines.items():
+        if row["busy_ns"]:
+            bar = "█" * round(row["utilization"] * _BAR)
+            several = f" over {row['servers']:.0f} PEs" if row["servers"] > 1 else ""
+            table.add_row(name, f"{row['busy_ns']:,.2f}", f"{row['utilization']:.1%}", bar.ljust(_BAR) + several)
+    return table
+
+
+def _figures(analysis: Analysis) -> Table:
+    log, moved = analysis.log, analysis.moved_bytes
+    total, most = analysis.issue_cycles
+    table = _table("Commands and bytes", ("what", "left"), ("how many", "left"))
+    commands = log.commands()
+    kinds = ", ".join(f"{kind} {count:,}" for kind, count in commands.items() if kind != "total")
+    table.add_row("commands", f"{commands['total']:,}" + (f" ({kinds})" if kinds else ""))
+    table.add_row("issue cycles", f"{total:,}" + (f", {most:,} of the busiest PE" if most != total else ""))
+    useful = f" ({moved['hbm_read_useful']:,} asked for)" if moved["hbm_read_useful"] != moved["hbm_read"] else ""
+    table.add_row("HBM read", f"{moved['hbm_read']:,} B{useful}")
+    table.add_row("HBM written", f"{moved['hbm_write']:,} B")
+    if moved["noc"]:
+        table.add_row("from and to other slices", f"{moved['noc']:,} B")
+    table.add_row("strided transfers", f"cost as {analysis.machine.hbm.strided} (hbm.strided)")
+    return table
+
+
+def _remarks(remarks: Sequence[Remark]) -> Table:
+    """Counts by subject and outcome; each refusal with its line and reason, once."""
+    table = _table("What the compiler did", ("subject", "left"), ("outcome", "right"), ("where and why", "left"))
+    counts: dict[tuple[str, str], list[Remark]] = {}
+    for remark in remarks:
+        counts.setdefault((remark.subject, remark.outcome), []).append(remark)
+    for (subject, outcome), found in counts.items():
+        where = Text("\n".join(dict.fromkeys(_reasons(found))))
+        table.add_row(subject, f"{len(found)} {outcome}", where, style="" if outcome in _GOOD else "yellow")
+    return table
+
+
+def _reasons(remarks: Iterable[Remark]) -> Iterable[str]:
+    for remark in remarks:
+        place = f"{Path(remark.place.file).name}:{remark.place.line}" if remark.place else ""
+        reason = f"{place}: {remark.reason}" if place and remark.reason else place or remark.reason
+        if reason:
+            yield reason
+
+
+def _outputs(run: Run) -> Table:
+    table = _table(
+        "Outputs", ("name", "left"), ("shape", "left"), ("dtype", "left"), ("max error", "left"), ("ok", "left")
+    )
+    for name, output in run.outputs.items():
+        shape = "x".join(map(str, output.get("shape", ())))
+        worst = output.get("max_abs_err")
+        error = (
+            "not checked" if worst is None else f"{worst:.3g} absolute, {output.get('max_rel_err') or 0:.3g} relative"
+        )
+        ok = "-" if output.get("ok") is None else "yes" if output["ok"] else "no"
+        table.add_row(name, shape, str(output.get("dtype", "")), error, ok)
+    return table
+
+
+def _verdict(analysis: Analysis) -> Text:
+    found = verdict(analysis)
+    body = Text()
+    body.append("Verdict\n", style="bold").append(found.bound)
+    for advice in found.advice:
+        body.append(f"\n- {advice}")
+    return body

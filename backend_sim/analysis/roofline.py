@@ -1,0 +1,76 @@
+"""The floor under the latency: what the busiest PE would need if its commands did nothing but their useful work.
+
+| resource | its floor on one PE |
+|---|---|
+| gemm | its GEMMs on their valid extents (no padding) at the engine's rate for their type |
+| math | its MATH passes |
+| hbm | the bytes that its commands ask for, at the rate of a slice (no padding) |
+| issue | the cycles that PE_CPU issues |
+
+The highest of them is the bound. It is a floor for this program as compiled: reading an operand twice counts twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..oplog import ENGINES, Ints, OpLog
+from ..target.machine import Machine
+
+RESOURCES = ("gemm", "math", "hbm", "issue")
+
+
+@dataclass(frozen=True)
+class Roofline:
+    """`bound` is the resource with the highest floor, `fraction` its share of the latency; `floors_ps` has all."""
+
+    bound: str
+    floor_ps: int
+    fraction: float
+    floors_ps: dict[str, int]
+
+
+def roofline(log: OpLog, machine: Machine) -> Roofline:
+    """The floors of the busiest PE. A log without commands is bound by `issue` at 0."""
+    per_record = {
+        "gemm": _gemm_ps(log, machine),
+        "math": _service(log, "math").astype(np.float64),
+        "hbm": (log.records["useful_read"] + log.records["bytes_written"]) * (1000 / float(machine.hbm.slice_gb_per_s)),
+        "issue": (log.records["issue_end"] - log.records["issue_start"]).astype(np.float64),
+    }
+    floors = {name: _busiest(log, per_record[name]) for name in RESOURCES}
+    bound = max(RESOURCES, key=lambda name: floors[name]) if any(floors.values()) else "issue"
+    latency_ps = log.latency_ps
+    return Roofline(bound, floors[bound], floors[bound] / latency_ps if latency_ps else 0.0, floors)
+
+
+def _busiest(log: OpLog, per_record: np.ndarray) -> int:
+    """The largest sum over the command instances of one PE."""
+    if not len(log.programs["pe"]):
+        return 0
+    before = np.concatenate(([0.0], np.cumsum(per_record)))
+    first = log.programs["first"]
+    per_program = before[first + log.programs["rows"]] - before[first]
+    return round(float(np.bincount(log.programs["pe"], weights=per_program).max()))
+
+
+def _service(log: OpLog, engine: str) -> Ints:
+    """Time that each record's services take on an engine."""
+    chosen = log.runs["engine"] == ENGINES.index(engine)
+    total = np.zeros(len(log.records["site"]), dtype=np.int64)
+    np.add.at(total, log.runs["record"][chosen], (log.runs["service"] * log.runs["count"])[chosen])
+    return total
+
+
+def _gemm_ps(log: OpLog, machine: Machine) -> np.ndarray:
+    """GEMM time of each record without padding: the tiles of a composite count with the share of them that is valid."""
+    chosen = log.runs["engine"] == ENGINES.index("gemm")
+    tiles = np.zeros(len(log.records["site"]), dtype=np.int64)
+    np.add.at(tiles, log.runs["record"][chosen], log.runs["count"][chosen])
+    m, k, n = machine.pe.gemm.tile
+    service = _service(log, "gemm").astype(np.float64)
+    whole = np.array([site.kind == "composite" for site in log.sites], dtype=np.bool_)[log.records["site"]]
+    valid = log.records["flops"] / np.maximum(tiles * 2 * m * k * n, 1)
+    return np.where(whole, service * valid, service)

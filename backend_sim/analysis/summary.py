@@ -1,0 +1,229 @@
+"""The object that `run --json` writes: figures of one run, by name. The keys are a contract; times are ns.
+
+    kernel machine pipeline latency_ns check commands issue_cycles issue_cycles_max
+    bytes {hbm_read, hbm_read_useful, hbm_write, ipcq, noc}   engines {name: {busy_ns, utilization, servers}}
+    attribution {part: ns}   roofline {bound, floor_ns, fraction, floors_ns}   outputs   wall_s   events   gemm
+
+`hbm_read` counts the bytes that moved, `hbm_read_useful` those of them that were asked for; `noc` the bytes that came
+from or went to another PE's slice. `engines` adds up the servers of a name over the PEs (`servers` of them);
+`utilization` is their busy share of the latency. `gemm` is there if the workload has a GEMM: see `gemm_window`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..oplog import ENGINES, OpLog, busy_intervals
+from ..target.machine import Machine
+from .attribution import Attribution, attribute
+from .roofline import Roofline, roofline
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a summary says beside the op-log: names, the outcome of the checks, and what the run itself cost."""
+
+    kernel: str
+    pipeline: str
+    check: str
+    outputs: Mapping[str, Mapping[str, Any]]
+    wall_s: Mapping[str, float]
+    events: int
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """The views of one op-log that summary and report share, each made when it is first asked for."""
+
+    log: OpLog
+    machine: Machine
+
+    @cached_property
+    def attribution(self) -> Attribution:
+        return attribute(self.log)
+
+    @cached_property
+    def roofline(self) -> Roofline:
+        return roofline(self.log, self.machine)
+
+    @cached_property
+    def engines(self) -> dict[str, dict[str, float]]:
+        return engines(self.log)
+
+    @cached_property
+    def moved_bytes(self) -> dict[str, int]:
+        return moved_bytes(self.log, self.machine)
+
+    @cached_property
+    def issue_cycles(self) -> tuple[int, int]:
+        return issue_cycles(self.log, self.machine)
+
+
+def summary(analysis: Analysis, run: Run) -> dict[str, Any]:
+    """The object of `run --json`, plain JSON."""
+    log, machine, roof = analysis.log, analysis.machine, analysis.roofline
+    total, most = analysis.issue_cycles
+    found: dict[str, Any] = {
+        "schema": SCHEMA,
+        "kernel": run.kernel,
+        "machine": machine.name,
+        "pipeline": run.pipeline,
+        "latency_ns": ns(log.latency_ps),
+        "check": run.check,
+        "commands": log.commands(),
+        "issue_cycles": total,
+        "issue_cycles_max": most,
+        "bytes": analysis.moved_bytes,
+        "engines": analysis.engines,
+        "attribution": {part: ns(ps) for part, ps in analysis.attribution.parts.items()},
+        "roofline": {
+            "bound": roof.bound,
+            "floor_ns": ns(roof.floor_ps),
+            "fraction": roof.fraction,
+            "floors_ns": {name: ns(ps) for name, ps in roof.floors_ps.items()},
+        },
+        "outputs": {name: dict(output) for name, output in run.outputs.items()},
+        "wall_s": dict(run.wall_s),
+        "events": run.events,
+    }
+    if log.total("flops"):
+        found["gemm"] = gemm(log, machine)
+    return found
+
+
+def ns(ps: int) -> float:
+    """Picoseconds as nanoseconds; exact to the last digit that a float prints."""
+    return ps / 1000
+
+
+def issue_cycles(log: OpLog, machine: Machine) -> tuple[int, int]:
+    """Cycles that PE_CPUs spent on issuing: over all PEs, and of the busiest."""
+    if not len(log.programs["pe"]):
+        return 0, 0
+    spent = np.concatenate(([0], np.cumsum(log.records["issue_end"] - log.records["issue_start"])))
+    first = log.programs["first"]
+    per_program = spent[first + log.programs["rows"]] - spent[first]
+    per_pe = np.zeros(int(log.programs["pe"].max()) + 1, dtype=np.int64)
+    np.add.at(per_pe, log.programs["pe"], per_program)
+
+    def cycles(ps: int) -> int:
+        return round(Fraction(ps) / machine.pe.cpu.ps_per_cycle)
+
+    return cycles(int(per_pe.sum())), cycles(int(per_pe.max()))
+
+
+def moved_bytes(log: OpLog, machine: Machine) -> dict[str, int]:
+    """Bytes by where they moved, over all command instances."""
+    return {
+        "hbm_read": log.total("bytes_read"),
+        "hbm_read_useful": log.total("useful_read"),
+        "hbm_write": log.total("bytes_written"),
+        "ipcq": 0,
+        "noc": _remote_bytes(log, machine),
+    }
+
+
+def _remote_bytes(log: OpLog, machine: Machine) -> int:
+    """Bytes served by slices of other PEs, from their services (a byte takes several ps, so it is exact)."""
+    runs, programs = log.runs, log.programs
+    chosen = np.flatnonzero((runs["engine"] == ENGINES.index("hbm")) & (runs["slice"] >= 0))
+    record = runs["record"][chosen]
+    rate = float(machine.hbm.slice_gb_per_s) / 1000
+    size = np.rint(runs["service"][chosen] * rate).astype(np.int64) * runs["count"][chosen]
+    total = 0
+    for pe in np.unique(programs["pe"]).tolist():
+        rows = programs["pe"] == pe
+        low = np.searchsorted(record, programs["first"][rows], "left")
+        high = np.searchsorted(record, (programs["first"] + programs["rows"])[rows], "left")
+        before = np.concatenate(([0], np.cumsum(np.where(runs["slice"][chosen] != pe, size, 0))))
+        total += int((before[high] - before[low]).sum())
+    return total
+
+
+def engines(log: OpLog) -> dict[str, dict[str, float]]:
+    """Busy time of each kind of engine over all PEs that use it, and its share of the latency of all of them."""
+    found: dict[str, dict[str, float]] = {}
+    pes = len(np.unique(log.programs["pe"]))
+    for name in ENGINES:
+        busy = busy_intervals(log, name)
+        ps = sum(int((end - start).sum()) for start, end in busy.values())
+        servers = max(pes, len(busy))
+        share = ps / (servers * log.latency_ps) if log.latency_ps and servers else 0.0
+        found[name] = {"busy_ns": ns(ps), "utilization": share, "servers": servers}
+    return found
+
+
+def gemm(log: OpLog, machine: Machine) -> dict[str, float]:
+    """Throughput of the GEMMs in their window, 2MNK without padding; utilization is of the PEs that ran."""
+    window_ps = sum(end - start for start, end in gemm_windows(log))
+    flops = log.total("flops")
+    pes = len(np.unique(log.programs["pe"]))
+    tflops = flops / window_ps if window_ps else 0.0
+    return {
+        "window_ns": ns(window_ps),
+        "tflops": tflops,
+        "mac_utilization": tflops / (float(machine.pe.gemm.peak_tflops) * pes),
+    }
+
+
+def gemm_windows(log: OpLog) -> list[tuple[int, int]]:
+    """The window of each launch that has a GEMM, in absolute ps.
+
+    It opens when the DMA engine sends the request of the first streamed operand of a composite or, if that is earlier,
+    of the first load behind the last `wait` for staged operands; it closes with the last write ack, or with the end of
+    the last stage if nothing is written. Issue and staging before it are outside, everything between counts.
+    """
+    return [
+        found
+        for launch in np.unique(log.programs["launch"]).tolist()
+        if (found := _window(log, np.flatnonzero(log.programs["launch"] == launch))) is not None
+    ]
+
+
+def _window(log: OpLog, rows: np.ndarray) -> tuple[int, int] | None:
+    opens: list[int] = []
+    closes: list[int] = []
+    last: list[int] = []
+    known: dict[int, tuple[int | None, int | None, int] | None] = {}
+    columns = (log.programs[name][rows].tolist() for name in ("first", "rows", "start"))
+    for first, count, start in zip(*columns, strict=True):
+        if first not in known:
+            known[first] = _program_window(log, first, count)
+        if (window := known[first]) is None:
+            continue
+        begin, written, end = window
+        if begin is not None:
+            opens.append(start + begin)
+        if written is not None:
+            closes.append(start + written)
+        last.append(start + end)
+    return (min(opens), max(closes or last)) if opens else None
+
+
+def _program_window(log: OpLog, first: int, count: int) -> tuple[int | None, int | None, int] | None:
+    """(opening, last write ack, end of the last stage) of a program, from its start; None if it has no GEMM."""
+    part = slice(first, first + count)
+    column = {name: log.records[name][part] for name in ("site", "start", "end", "window", "flops", "bytes_written")}
+    if not column["flops"].any():
+        return None
+    kinds = np.array([site.kind for site in log.sites])[column["site"]]
+    composite = (kinds == "composite") & (column["flops"] > 0)
+    opens = column["window"][composite].tolist()
+    if (column["flops"][~composite] > 0).any():
+        waits = np.flatnonzero(kinds == "wait")
+        first_gemm = int(np.flatnonzero((column["flops"] > 0) & ~composite)[0])
+        staged = [int(wait) for wait in waits if wait < first_gemm]
+        loads = np.flatnonzero(np.isin(kinds, ("dma_read", "gather")))
+        loads = loads[loads > (staged[-1] if staged else -1)]
+        opens += column["start"][loads[:1]].tolist() or column["start"][[first_gemm]].tolist()
+    written = column["end"][column["bytes_written"] > 0]
+    begin = min(opens, default=None)
+    return begin, (int(written.max()) if len(written) else None), int(column["end"].max())

@@ -1,0 +1,124 @@
+"""The verdict under every report: what bounds the run, how far it is from its floor, and what to change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .summary import Analysis
+
+_LIMITS = {
+    "gemm": "the GEMM engine",
+    "math": "the MATH engine",
+    "hbm": "the HBM slice",
+    "issue": "PE_CPU, which issues the commands",
+}
+_SHARE_TO_NAME = 0.10  # a part below this share of the latency is not worth a sentence
+_NEAR_FLOOR = 0.85
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`bound` in a sentence, and `advice`, the most promising change first."""
+
+    bound: str
+    advice: tuple[str, ...]
+
+
+def verdict(analysis: Analysis) -> Verdict:
+    """What bounds the run and what to change, each with its figures."""
+    roof, latency_ps = analysis.roofline, analysis.log.latency_ps
+    if not latency_ps:
+        return Verdict("Nothing was issued: every program ended without a command.", ())
+    limit = _LIMITS[roof.bound]
+    bound = (
+        f"Bound by {limit}: its useful work alone needs {roof.floor_ps / 1000:,.2f} ns of the"
+        f" {latency_ps / 1000:,.2f} ns, {roof.fraction:.0%} of the latency."
+    )
+    if roof.fraction < _NEAR_FLOOR:
+        part = max(analysis.attribution.parts, key=lambda name: analysis.attribution.parts[name])
+        share = analysis.attribution.parts[part] / latency_ps
+        above = f" The run takes {1 / roof.fraction:.1f} times that floor" if roof.fraction else " It has no floor"
+        bound += f"{above}; the largest part of its path is {part} ({share:.0%})."
+    advice = [text for part in _by_size(analysis) if (text := _advice(analysis, part))]
+    advice += _machine_advice(analysis)
+    if not advice:
+        advice = [f"The run is near the floor of {limit}: only less work, or a faster {roof.bound}, makes it shorter."]
+    return Verdict(bound, tuple(advice))
+
+
+def _by_size(analysis: Analysis) -> list[str]:
+    parts, total = analysis.attribution.parts, analysis.attribution.total_ps
+    named = [part for part, ps in parts.items() if ps >= _SHARE_TO_NAME * total]
+    return sorted(named, key=lambda part: -parts[part])
+
+
+def _advice(analysis: Analysis, part: str) -> str | None:
+    share = analysis.attribution.parts[part] / analysis.attribution.total_ps
+    commands = analysis.log.commands()
+    composites = commands.get("composite", 0)
+    match part:
+        case "issue":
+            singles = commands["total"] - composites
+            how = "pipeline composite or fused issues fewer" if singles > composites else "larger blocks need fewer"
+            return f"issue, {share:.0%}: {commands['total']:,} commands are issued; {how}."
+        case "dma_read" | "dma_write":
+            return _data_advice(analysis, part, share)
+        case "gemm":
+            return _gemm_advice(analysis, share)
+        case "math" | "copy":
+            if commands.get("math", 0) + commands.get("copy", 0) > composites:
+                return f"{part}, {share:.0%}: MATH commands run one by one; pipeline fused puts them into composites."
+            return (
+                f"{part}, {share:.0%}: fewer element-wise ops per output, or an option of form-composites, shorten it."
+            )
+        case "fetch" | "store":
+            return f"{part}, {share:.0%}: tiles move between TCM and the engines; larger K per output tile hides it."
+        case "queue":
+            return (
+                f"queue, {share:.0%}: other PEs hold the same HBM slice; spread the tensor (`place: {{pe: row_wise}}`)."
+            )
+        case "wait":
+            return f"wait, {share:.0%}: al.wait costs its issue; results of commands are awaited without it."
+        case "idle":
+            return f"idle, {share:.0%}: the critical PE has nothing to do; balance the programs over the PEs (`map`)."
+        case _:
+            return None
+
+
+def _data_advice(analysis: Analysis, part: str, share: float) -> str:
+    moved, latency_ps = analysis.moved_bytes, analysis.log.latency_ps
+    busy = analysis.roofline.floors_ps["hbm"] / latency_ps
+    if part == "dma_read" and moved["hbm_read"] > 1.25 * moved["hbm_read_useful"]:
+        waste = moved["hbm_read"] / max(1, moved["hbm_read_useful"])
+        return f"{part}, {share:.0%}: {waste:.1f} times the useful bytes move; sizes that fill the tile pad less."
+    if busy >= _SHARE_TO_NAME * 6:
+        return (
+            f"{part}, {share:.0%}: the HBM slice is busy with useful bytes for {busy:.0%}; read less: stage the operand"
+            " that is read again (form-composites{stage=a}), use larger blocks, or a narrower type."
+        )
+    return (
+        f"{part}, {share:.0%}: it waits for single transfers, the HBM slice is busy for {busy:.0%} only; load ahead"
+        " of use, or use larger blocks."
+    )
+
+
+def _gemm_advice(analysis: Analysis, share: float) -> str | None:
+    engine, useful_ns = analysis.engines["gemm"], analysis.roofline.floors_ps["gemm"] / 1000
+    if useful_ns and engine["busy_ns"] / engine["servers"] > 1.25 * useful_ns:
+        m, k, n = analysis.machine.pe.gemm.tile
+        return (
+            f"gemm, {share:.0%}: tiles are padded; sizes that are multiples of {m} x {k} x {n} (M x K x N) waste less."
+        )
+    if analysis.roofline.bound == "gemm" and analysis.roofline.fraction >= _NEAR_FLOOR:
+        return None
+    return f"gemm, {share:.0%}: the engine works alone meanwhile; streamed operands let DMA run beside it."
+
+
+def _machine_advice(analysis: Analysis) -> list[str]:
+    pes = len(set(analysis.log.programs["pe"].tolist()))
+    programs = len(analysis.log.programs["pe"])
+    free = min(analysis.machine.pes_per_cube, programs)
+    if pes < free:
+        usable = f"{pes} of {free} usable PEs of a cube work on {programs:,} programs"
+        return [f"{usable}: `map: {{pes: sip0.cube0.pe0-{free - 1}}}` spreads them."]
+    return []

@@ -1,0 +1,355 @@
+"""Views of an op-log: attribution, roofline, trace, summary, report. Made by hand, so that every figure is known."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from io import StringIO
+
+import numpy as np
+import pytest
+from ahbmc.backend_sim.analysis.attribution import attribute
+from ahbmc.backend_sim.analysis.report import by_line, report, text
+from ahbmc.backend_sim.analysis.roofline import roofline
+from ahbmc.backend_sim.analysis.summary import Analysis, Run, gemm_windows, summary
+from ahbmc.backend_sim.analysis.trace import slices, write_trace
+from ahbmc.backend_sim.analysis.verdict import verdict
+from ahbmc.backend_sim.oplog import (
+    ENGINES,
+    PARTS,
+    PROGRAM_COLUMNS,
+    RECORD_COLUMNS,
+    RUN_COLUMNS,
+    SEGMENT_COLUMNS,
+    OpLog,
+    Site,
+    Table,
+)
+from ahbmc.backend_sim.target.machine_file import load_machine
+from ahbmc.dialects.errors import Place, Sources
+from ahbmc.dialects.remarks import Remark
+
+MACHINE = load_machine("ahbm-2sip")
+
+
+@dataclass
+class Log:
+    """Builds an op-log row by row."""
+
+    sites: list[Site] = field(default_factory=list[Site])
+    rows: dict[str, list[dict[str, int]]] = field(
+        default_factory=lambda: {"programs": [], "records": [], "segments": [], "runs": []}
+    )
+
+    def site(self, kind: str, line: int) -> int:
+        self.sites.append(Site(kind, f"ahbm.{kind}", 17, "k.py", line, 5))
+        return len(self.sites) - 1
+
+    def add(self, table: str, **values: int) -> None:
+        self.rows[table].append(values)
+
+    def record(
+        self, site: int, issue: tuple[int, int], issue_cause: int, ran: tuple[int, int], cause: int, **more: int
+    ) -> None:
+        times = {"issue_start": issue[0], "issue_end": issue[1], "start": ran[0], "end": ran[1], "window": ran[0]}
+        self.add("records", site=site, issue_cause=issue_cause, cause=cause, **{**times, **more})
+
+    def program(self, pe: int, start: int, end: int, first: int = 0, rows: int | None = None, launch: int = 0) -> None:
+        count = len(self.rows["records"]) - first if rows is None else rows
+        number = sum(row["rows"] for row in self.rows["programs"] if row["pe"] == pe)
+        self.add(
+            "programs", launch=launch, pe=pe, program=0, start=start, end=end, first=first, rows=count, number=number
+        )
+
+    def build(self) -> OpLog:
+        columns = (
+            ("programs", PROGRAM_COLUMNS),
+            ("records", RECORD_COLUMNS),
+            ("segments", SEGMENT_COLUMNS),
+            ("runs", RUN_COLUMNS),
+        )
+        tables: dict[str, Table] = {
+            name: {c: np.array([row.get(c, 0) for row in self.rows[name]], dtype=np.int64) for c in names}
+            for name, names in columns
+        }
+        return OpLog({"schema": 1}, tuple(self.sites), **tables)
+
+
+def run_on(log: Log, record: int, engine: str, start: int, service: int, count: int = 1, slice_: int = -1) -> None:
+    """`count` services of a record on an engine, one after the other."""
+    log.add(
+        "runs",
+        record=record,
+        engine=ENGINES.index(engine),
+        slice=slice_,
+        start=start,
+        service=service,
+        period=service,
+        count=count,
+    )
+
+
+def one_product(pe: int = 0) -> Log:
+    """load, load, gemm (waits for the second load), wait of 8 cycles, store: one program of one PE.
+
+    issue 0-9, 9-18; loads leave at 10.51 and 19.51 and end at 39.51 and 48.51; gemm issued 48.51-58.51, runs
+    59.52-75.904; wait to 83.904; store issued to 92.904, leaves at 94.414, ends at 115.414 (ns).
+    """
+    log = Log()
+    load, gemm, wait, store = (
+        log.site("dma_read", 3),
+        log.site("gemm", 5),
+        log.site("wait", 6),
+        log.site("dma_write", 7),
+    )
+    log.record(load, (0, 9000), -1, (10510, 39510), 0, entry=1510, bytes_read=4096, useful_read=4096)
+    log.record(load, (9000, 18000), 0, (19510, 48510), 2, entry=1510, bytes_read=4096, useful_read=3000)
+    log.record(gemm, (48510, 58510), 3, (59520, 75904), 4, entry=1010, flops=2 * 32 * 64 * 32)
+    log.record(wait, (75904, 83904), 5, (83904, 83904), 6)
+    log.record(store, (83904, 92904), 6, (94414, 115414), 8, entry=1510, bytes_written=2048)
+    run_on(log, 0, "dma_read", 10510, 29000)
+    run_on(log, 0, "hbm", 12510, 16000, slice_=pe)
+    run_on(log, 1, "dma_read", 19510, 29000)
+    run_on(log, 1, "hbm", 28510, 16000, slice_=pe)
+    run_on(log, 2, "gemm", 59520, 16384)
+    run_on(log, 4, "dma_write", 94414, 21000)
+    run_on(log, 4, "hbm", 97414, 8000, slice_=pe)
+    log.program(pe, 0, 115414)
+    return log
+
+
+RUN = Run("k.py::kernel", "primitive", "pass", {}, {"compile": 0.1, "simulate": 0.2, "values": 0.0}, 7)
+
+
+def test_attribution_walks_the_causes_and_adds_up() -> None:
+    """The path leads over the second load, the gemm, the wait and the store; the first load's service is not on it."""
+    found = attribute(one_product().build())
+    expected = {
+        "issue": 9000 + 9000 + 1510 + 10000 + 1010 + 9000 + 1510,
+        "dma_read": 29000,
+        "gemm": 16384,
+        "wait": 8000,
+        "dma_write": 21000,
+    }
+    assert found.parts == {**dict.fromkeys(PARTS, 0), **expected}
+    assert found.total_ps == 115414
+    assert [(share.part, share.record, share.ps) for share in found.shares[:3]] == [
+        ("dma_read", 1, 29000),
+        ("dma_write", 4, 21000),
+        ("gemm", 2, 16384),
+    ]
+    assert (found.shares[0].pe, found.shares[0].number, found.shares[0].programs) == (0, 1, 1)
+
+
+def test_segments_divide_the_time_of_a_composite() -> None:
+    """A composite's parts come from its segments, also those of another record's tiles."""
+    log = Log()
+    site = log.site("composite", 4)
+    log.record(site, (0, 43000), -1, (44510, 100000), 0, flops=1)
+    for part, ps in (("issue", 1510), ("dma_read", 29000), ("fetch", 16000), ("gemm", 10490)):
+        log.add("segments", record=0, of=0, part=PARTS.index(part), ps=ps)
+    log.program(0, 0, 100000)
+    parts = attribute(log.build()).parts
+    assert {part: ps for part, ps in parts.items() if ps} == {
+        "issue": 44510,
+        "dma_read": 29000,
+        "fetch": 16000,
+        "gemm": 10490,
+    }
+
+
+def test_programs_in_turn_share_their_walk_and_gaps_are_idle() -> None:
+    """Two equal programs of a PE, 1 ns apart, then one of a second launch on another PE."""
+    log = one_product()
+    log.program(0, 116414, 231828, first=0, rows=5)
+    log.program(3, 231828, 347242, first=0, rows=5, launch=1)
+    found = attribute(log.build())
+    assert found.total_ps == 347242
+    assert found.parts["idle"] == 1000
+    assert found.parts["gemm"] == 3 * 16384
+    gemms = [(share.pe, share.programs, share.ps) for share in found.shares if share.part == "gemm"]
+    assert gemms == [(0, 2, 2 * 16384), (3, 1, 16384)]
+
+
+def test_time_that_another_pe_holds_a_server_is_queue() -> None:
+    """`queue` and `entry` of a record are not its service."""
+    log = Log()
+    site = log.site("dma_read", 2)
+    log.record(site, (0, 9000), -1, (10510, 50000), 0, entry=1510, queue=10490)
+    log.program(0, 0, 50000)
+    parts = attribute(log.build()).parts
+    assert (parts["issue"], parts["queue"], parts["dma_read"]) == (10510, 10490, 29000)
+
+
+def test_an_empty_log() -> None:
+    """No command at all: nothing to attribute, a bound of 0, a report that says so."""
+    log = Log()
+    log.program(0, 0, 0)
+    analysis = Analysis(log.build(), MACHINE)
+    assert analysis.attribution.total_ps == 0
+    assert (analysis.roofline.bound, analysis.roofline.fraction) == ("issue", 0.0)
+    assert "Nothing was issued" in text(report(analysis, RUN))
+    assert summary(analysis, RUN)["commands"] == {"total": 0}
+
+
+def test_the_roofline_counts_useful_work_of_the_busiest_pe() -> None:
+    """7096 of 8192 bytes asked for and 2048 written: 35.719 ns; issue of 45 ns is the highest floor."""
+    found = roofline(one_product().build(), MACHINE)
+    assert found.floors_ps == {"gemm": 16384, "math": 0, "hbm": round((7096 + 2048) * 1000 / 256), "issue": 45000}
+    assert (found.bound, found.floor_ps) == ("issue", 45000)
+    assert found.fraction == pytest.approx(45000 / 115414)
+
+
+def test_padded_tiles_of_a_composite_are_no_useful_work() -> None:
+    """Four tiles of 16.384 ns, half of them valid."""
+    log = Log()
+    site = log.site("composite", 4)
+    log.record(site, (0, 0), -1, (0, 65536), 0, flops=2 * 2 * 32 * 64 * 32)
+    run_on(log, 0, "gemm", 0, 16384, count=4)
+    log.program(0, 0, 65536)
+    assert roofline(log.build(), MACHINE).floors_ps["gemm"] == 2 * 16384
+
+
+def test_the_summary_has_the_keys_of_the_contract() -> None:
+    """Every key, with the figures of the hand-made log; parts and engines add up."""
+    found = summary(Analysis(one_product().build(), MACHINE), RUN)
+    names = "schema kernel machine pipeline latency_ns check commands issue_cycles issue_cycles_max bytes engines"
+    assert set(f"{names} attribution roofline outputs wall_s events gemm".split()) == set(found)
+    assert found["latency_ns"] == 115.414
+    assert found["commands"] == {"dma_read": 2, "gemm": 1, "wait": 1, "dma_write": 1, "total": 5}
+    assert (found["issue_cycles"], found["issue_cycles_max"]) == (45, 45)
+    assert found["bytes"] == {"hbm_read": 8192, "hbm_read_useful": 7096, "hbm_write": 2048, "ipcq": 0, "noc": 0}
+    assert sum(found["attribution"].values()) == pytest.approx(115.414, abs=1e-9)
+    assert found["engines"]["dma_read"] == {"busy_ns": 38.0, "utilization": pytest.approx(38 / 115.414), "servers": 1}
+    assert found["roofline"]["bound"] == "issue"
+    assert json.loads(json.dumps(found)) == found
+
+
+def test_sums_over_pes() -> None:
+    """Two PEs, the second reading from the first one's slice: its bytes crossed the network."""
+    log = one_product()
+    first = len(log.rows["records"])
+    site = log.site("dma_read", 9)
+    log.record(site, (0, 9000), -1, (10510, 45000), 0, entry=1510, bytes_read=4096, useful_read=4096)
+    run_on(log, first, "dma_read", 10510, 34490)
+    run_on(log, first, "hbm", 50000, 16000, slice_=0)
+    log.program(1, 0, 45000, first=first)
+    found = summary(Analysis(log.build(), MACHINE), RUN)
+    assert found["bytes"]["noc"] == 4096
+    assert (found["issue_cycles"], found["issue_cycles_max"]) == (54, 45)
+    assert found["engines"]["dma_read"] == {
+        "busy_ns": 72.49,
+        "utilization": pytest.approx(72.49 / 230.828),
+        "servers": 2,
+    }
+
+
+def test_the_gemm_window_of_single_commands_opens_behind_the_last_staged_wait() -> None:
+    """load A, wait, load B, gemm, store: it opens with the request of B and closes with the ack."""
+    log = Log()
+    load, wait, gemm, store = (log.site(kind, 1) for kind in ("dma_read", "wait", "gemm", "dma_write"))
+    log.record(load, (0, 9000), -1, (10510, 40000), 0, bytes_read=1)
+    log.record(wait, (40000, 48000), 1, (48000, 48000), 2)
+    log.record(load, (48000, 57000), 2, (58510, 90000), 4, bytes_read=1)
+    log.record(gemm, (90000, 100000), 5, (101010, 120000), 6, flops=65536)
+    log.record(store, (120000, 129000), 7, (130510, 151510), 8, bytes_written=1)
+    log.program(0, 0, 151510)
+    assert gemm_windows(log.build()) == [(58510, 151510)]
+    assert summary(Analysis(log.build(), MACHINE), RUN)["gemm"]["tflops"] == pytest.approx(65536 / 93000)
+
+
+def test_the_gemm_window_of_a_composite_opens_with_its_first_request() -> None:
+    """Staging before it is outside; without a write it closes with the last stage; no GEMM, no window."""
+    log = Log()
+    load, composite = log.site("dma_read", 1), log.site("composite", 2)
+    log.record(load, (0, 9000), -1, (10510, 40000), 0, bytes_read=1)
+    log.record(composite, (40000, 83000), 1, (84510, 200000), 2, window=84510, flops=1 << 20)
+    log.program(0, 0, 200000)
+    log.program(0, 200000, 240000, first=0, rows=1, launch=1)
+    assert gemm_windows(log.build()) == [(84510, 200000)]
+
+
+def test_slices_of_an_engine_never_overlap_and_add_up_to_its_busy_time() -> None:
+    """The two overlapping loads make two slices that touch; every engine's sum is the summary's busy time."""
+    log = one_product(pe=9).build()
+    found = [(s.start, s.end, s.record) for s in slices(log) if s.engine == "dma_read"]
+    assert found == [(10510, 39510, 0), (39510, 48510, 1)]
+    out = StringIO()
+    write_trace(log, MACHINE, out)
+    trace = json.loads(out.getvalue())["traceEvents"]
+    names = {(e["pid"], e["tid"]): e["args"]["name"] for e in trace if e["name"] == "thread_name"}
+    busy: dict[str, int] = {}
+    for event in trace:
+        if event["ph"] == "X":
+            engine = names[event["pid"], event["tid"]]
+            busy[engine] = busy.get(engine, 0) + event["args"]["dur_ps"]
+            assert event["dur"] * 1e6 == pytest.approx(event["args"]["dur_ps"])
+    engines = summary(Analysis(log, MACHINE), RUN)["engines"]
+    assert busy == {name: round(row["busy_ns"] * 1000) for name, row in engines.items() if row["busy_ns"]}
+    assert [e["args"]["name"] for e in trace if e["name"] == "process_name"] == ["sip0.cube1.pe1"]
+
+
+def test_services_of_one_command_that_touch_are_one_slice() -> None:
+    """48 tiles back to back: one slice of 48 services; a later tile makes another."""
+    log = Log()
+    site = log.site("composite", 1)
+    log.record(site, (0, 43000), -1, (43000, 900000), 0)
+    run_on(log, 0, "gemm", 43000, 16384, count=48)
+    run_on(log, 0, "gemm", 880000, 16384)
+    log.program(0, 0, 900000)
+    found = [(s.start, s.end) for s in slices(log.build()) if s.engine == "gemm"]
+    assert found == [(43000, 43000 + 48 * 16384), (880000, 896384)]
+
+
+def test_the_report_says_where_the_time_went_and_why() -> None:
+    """Latency, parts with command instances and lines, engines, remarks with reasons, outputs, verdict."""
+    remarks = [
+        Remark("raise-k-loops", "dot", "raised", "", Place("k.py", 5, 5)),
+        Remark("match-recipes", "recipe", "refused", "P is stored", Place("k.py", 6, 5)),
+    ]
+    output = {"shape": [32, 32], "dtype": "fp16", "max_abs_err": 1e-3, "max_rel_err": 2e-3, "ok": True}
+    run = Run("k.py::kernel", "primitive", "pass", {"c": output}, {}, 7)
+    said = text(report(Analysis(one_product().build(), MACHINE), run, remarks))
+    for part in (
+        "latency 115.41 ns",
+        "check pass",
+        "29.00 ahbm.dma_read at k.py:3 (sip0.cube0.pe0 #1)",
+        "5 (dma_read 2, gemm 1, wait 1, dma_write 1)",
+        "8,192 B (7,096 asked for)",
+        "1 raised",
+        "k.py:6: P is stored",
+        "32x32",
+        "Bound by PE_CPU",
+    ):
+        assert part in said, said
+
+
+def test_the_latency_by_lines_adds_up() -> None:
+    """Each line of the kernel with its share; its text is shown where it is to be had."""
+    sources = Sources()
+    sources.add("k.py", "\n\na = tl.load(p)\n\nc = tl.dot(a, b)\n")
+    said = text(by_line(Analysis(one_product().build(), MACHINE), sources))
+    assert "c = tl.dot(a, b)" in said
+    assert [line.split()[1] for line in said.splitlines() if line.startswith("k.py:")] == [
+        "48.51",
+        "31.51",
+        "27.39",
+        "8.00",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("part", "words"),
+    [
+        ("issue", "composite or fused issues fewer"),
+        ("dma_read", "the useful bytes move"),
+        ("dma_write", "load ahead of use"),
+    ],
+)
+def test_the_verdict_names_what_to_change(part: str, words: str) -> None:
+    """One piece of advice for each part that is a tenth of the latency or more."""
+    advice = verdict(Analysis(one_product().build(), MACHINE)).advice
+    log = one_product()
+    log.rows["records"][1]["useful_read"] = 1000
+    padded = verdict(Analysis(log.build(), MACHINE)).advice
+    assert any(words in line and line.startswith(f"{part},") for line in (*advice, *padded)), (advice, padded)
