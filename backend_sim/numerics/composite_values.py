@@ -152,7 +152,7 @@ class _Program:
         else:
             run.running = product(a, b, None, total)
         for spec in self.on_outputs:
-            # An op that names the GEMM's own output changes the tile on its way there; any other out is one more output.
+            # An op that names the GEMM's own output changes the tile on its way there; another out is one more output.
             if spec.out in (NO_OUT, out):
                 run.running = run.compute(spec)
             else:
