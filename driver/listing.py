@@ -59,13 +59,16 @@ def recipes(arguments: argparse.Namespace) -> int:
 
 
 def machines(arguments: argparse.Namespace) -> int:
-    """One line per shipped machine, or the whole file of those that are named."""
+    """One line per shipped machine, or the description and the whole file of those that are named."""
     from ..backend_sim.target import machine_file
 
     names = machine_file.shipped_machines()
     folder = Path(str(machine_file.__file__)).parent / "machines"
     if arguments.names:
+        from ..backend_sim.target.describe import describe
+
         for name in _known(arguments.names, names, "machine"):
+            print(describe(machine_file.load_machine(name)))
             print((folder / f"{name}.yaml").read_text(encoding="utf-8"))
         return 0
     for name in names:

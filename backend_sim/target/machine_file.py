@@ -8,13 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from importlib.resources import files
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
-from xdsl.ir import Attribute
 
 from ...dialects.errors import AhbmcError, Place, fail
 from .document import Node, closest, decode, parse, with_value
@@ -22,9 +19,12 @@ from .machine import Machine
 from .machine_checks import faults_of
 from .quantities import quantity_schema
 
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
 DEFAULT = "ahbm-2sip"
 SET = "--set"
-_FOLDER = Path(str(files(__package__ or ""))) / "machines"
+_FOLDER = Path(__file__).parent / "machines"
 
 
 def shipped_machines() -> tuple[str, ...]:
@@ -45,8 +45,11 @@ def load_machine(
 
 def machine_of(module: ModuleOp) -> Machine:
     """The machine that a module names in `ahbm.machine`, with the overrides of `ahbm.machine_set`; else the default."""
+    from xdsl.dialects.builtin import ArrayAttr, StringAttr  # slow to load, and the listings need none of it
+
     name, overrides = module.attributes.get("ahbm.machine"), module.attributes.get("ahbm.machine_set")
-    texts = [item.data for item in overrides if isinstance(item, StringAttr)] if _is_array(overrides) else []
+    items = overrides.data if isinstance(overrides, ArrayAttr) else ()
+    texts = [item.data for item in items if isinstance(item, StringAttr)]
     return load_machine(name.data if isinstance(name, StringAttr) else DEFAULT, texts)
 
 
@@ -58,10 +61,6 @@ def machine_schema() -> dict[str, Any]:
     needed = [key for key in root.pop("required") if key != "name"]  # the name is the file's unless it gives one
     root["anyOf"] = [{"required": ["base"]}, {"required": needed}]
     return schema
-
-
-def _is_array(value: Attribute | None) -> TypeGuard[ArrayAttr[Attribute]]:
-    return isinstance(value, ArrayAttr)
 
 
 def _find(name: str, folder: Path, place: Place | None) -> Path:
