@@ -1,0 +1,142 @@
+"""Command instances as the engine takes them: everything resolved to times, bytes and byte ranges, nothing of the IR.
+
+A range is [first, end) in bytes: offsets in the PE's scratch, or virtual addresses of HBM (which are far above).
+`shares` say how many bytes go to or come from which slice (by the PE that owns it). `operands` is what
+`numerics/device.py` takes; the engine hands it on unread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Range = tuple[int, int]
+Share = tuple[int, int]
+
+
+@dataclass(slots=True)
+class Dma:
+    """A transfer between HBM and TCM as a single-op command: dma_read, dma_write, gather, scatter, a scalar's."""
+
+    site: int
+    issue_ps: int
+    write: bool
+    blocking: bool
+    reads: tuple[Range, ...]
+    writes: tuple[Range, ...]
+    shares: tuple[Share, ...]
+    operands: Any = None
+
+
+@dataclass(slots=True)
+class Compute:
+    """A single-op gemm, math or copy; `on_gemm` says on which engine. It blocks PE_CPU."""
+
+    site: int
+    issue_ps: int
+    on_gemm: bool
+    service_ps: int
+    reads: tuple[Range, ...]
+    writes: tuple[Range, ...]
+    flops: int = 0
+    operands: Any = None
+
+
+@dataclass(slots=True)
+class Hold:
+    """PE_CPU alone is busy: `al.wait` on what writes these ranges, or `al.cycles`."""
+
+    site: int
+    issue_ps: int
+    reads: tuple[Range, ...] = ()
+
+
+@dataclass(slots=True)
+class Fill:
+    """A buffer gets one number in every lane: no command and no time, but it waits for who uses the bytes."""
+
+    writes: tuple[Range, ...]
+    operands: Any = None
+
+
+@dataclass(slots=True)
+class ReadScalar:
+    """PE_CPU wants the number in a buffer: it waits for its producer, and values must be computed by then."""
+
+    reads: tuple[Range, ...]
+    operands: Any = None
+
+
+@dataclass(slots=True)
+class Once:
+    """A MATH op of a composite that runs once."""
+
+    service_ps: int
+    reads: tuple[Range, ...]
+    writes: tuple[Range, ...]
+
+
+@dataclass(slots=True)
+class Stream:
+    """The tiles of one operand in HBM. `tile_bytes` move for each; they lie in the slice of `owner`, or tile by tile
+    where `shares` says. `useful` are the bytes asked for, over all tiles."""
+
+    tile_bytes: int
+    owner: int
+    range: Range
+    useful: int
+    shares: Sequence[tuple[Share, ...]] | None = None
+
+    def of(self, tile: int) -> tuple[Share, ...]:
+        """The transfers of one tile (of an output: in the order of output tiles)."""
+        return ((self.owner, self.tile_bytes),) if self.shares is None else self.shares[tile]
+
+
+@dataclass(slots=True)
+class Tiles:
+    """The loop over the tiles of a GEMM, m outermost, k innermost. Times are one tile's.
+
+    `k_math_before` is MATH on a fetched tile of an operand, `k_math` MATH inside the K accumulation, `out_math` MATH
+    on an output tile; 0 where there is none. An operand without a stream lies in TCM (`fetch_reads`).
+    """
+
+    across_m: int
+    across_n: int
+    across_k: int
+    a: Stream | None
+    b: Stream | None
+    out: Stream | None
+    fetch_ps: int
+    k_math_before_ps: int
+    gemm_ps: int
+    k_math_ps: int
+    out_math_ps: int
+    store_ps: int
+    fetch_reads: tuple[Range, ...] = ()
+    math_reads: tuple[Range, ...] = ()
+    store_writes: tuple[Range, ...] = ()
+
+    @property
+    def count(self) -> int:
+        return self.across_m * self.across_n * self.across_k
+
+
+@dataclass(slots=True)
+class Composite:
+    """A composite: MATH ops, then the tiles of its GEMM, then MATH ops. `reads` and `writes` are all ranges it
+    touches."""
+
+    site: int
+    issue_ps: int
+    before: tuple[Once, ...]
+    tiles: Tiles | None
+    after: tuple[Once, ...]
+    reads: tuple[Range, ...]
+    writes: tuple[Range, ...]
+    flops: int = 0
+    operands: Any = None
+
+
+Issued = Dma | Compute | Hold | Composite
+Command = Issued | Fill | ReadScalar

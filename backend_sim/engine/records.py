@@ -1,0 +1,144 @@
+"""Collects the rows of the op-log while the engine runs. Times come in absolute and leave relative to their program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..oplog import PROGRAM_COLUMNS, RECORD_COLUMNS, RUN_COLUMNS, SEGMENT_COLUMNS, OpLog, Site, Table
+from .commands import Composite
+from .paths import ISSUE, QUEUE, Path, flatten
+
+(SITE, ISSUE_START, ISSUE_END, ISSUE_CAUSE, START, END, CAUSE, ENTRY, QUEUED, READ, USEFUL, WRITTEN, FLOPS, WINDOW) = (
+    range(len(RECORD_COLUMNS))
+)
+_TIMES = (ISSUE_START, ISSUE_END, START, END, WINDOW)
+
+Row = list[int]
+
+
+class ProgramRecords:
+    """The records of one program that is running; a record is known by its number in it."""
+
+    __slots__ = ("_open", "rows", "runs", "segments")
+
+    def __init__(self) -> None:
+        self.rows: list[Row] = []
+        self.segments: list[tuple[int, int, int, int]] = []
+        self.runs: list[list[int]] = []
+        self._open: dict[tuple[int, int, int, int], list[int]] = {}
+
+    def issue(self, site: int, start: int, end: int, cause: int) -> int:
+        """A command is issued in [start, end); returns the number of its record."""
+        self.rows.append([site, start, end, cause, end, end, 2 * len(self.rows), 0, 0, 0, 0, 0, 0, end])
+        return len(self.rows) - 1
+
+    def finish(self, record: int, start: int, end: int, path: Path, part: int) -> None:
+        """A record's execution: `part` is what its own service counts as, `path` what led to its end."""
+        row = self.rows[record]
+        row[START], row[END] = start, end
+        row[CAUSE], steps = flatten(path)
+        plain = all(of == record and p in (part, ISSUE, QUEUE) for of, p, _ in steps) and part not in (ISSUE, QUEUE)
+        if plain and len(steps) <= 3:
+            for _, p, ps in steps:
+                if p == ISSUE:
+                    row[ENTRY] += ps
+                elif p == QUEUE:
+                    row[QUEUED] += ps
+        else:
+            self.segments += [(record, of, p, ps) for of, p, ps in reversed(steps)]
+
+    def count(self, record: int, *, read: int = 0, useful: int = 0, written: int = 0, flops: int = 0) -> None:
+        """Bytes that a record moves, and what it computes."""
+        row = self.rows[record]
+        row[READ], row[USEFUL], row[WRITTEN], row[FLOPS] = read, useful, written, flops
+
+    def count_composite(self, record: int, command: Composite, window: int) -> None:
+        """The same of a composite, and when its window opens."""
+        read = useful = written = 0
+        tiles = command.tiles
+        if tiles is not None:
+            for stream in (tiles.a, tiles.b):
+                if stream is not None:
+                    read += tiles.count * stream.tile_bytes
+                    useful += stream.useful
+            if tiles.out is not None:
+                written = tiles.across_m * tiles.across_n * tiles.out.tile_bytes
+        self.count(record, read=read, useful=useful, written=written, flops=command.flops)
+        self.rows[record][WINDOW] = window
+
+    def run(self, record: int, engine: int, start: int, service: int, slice_: int = -1, lane: int = 0) -> None:
+        """An engine served a record in [start, start + service); equal services at equal distances become one row.
+
+        `lane` tells the servers of one engine apart.
+        """
+        if service == 0:
+            return
+        key = (record, engine, slice_, lane)
+        last = self._open.get(key)
+        if last is not None and last[4] == service:
+            if last[6] == 1 and start > last[3]:
+                last[5], last[6] = start - last[3], 2
+                return
+            if start == last[3] + last[5] * last[6]:
+                last[6] += 1
+                return
+        self._open[key] = last = [record, engine, slice_, start, service, service, 1]
+        self.runs.append(last)
+
+    def series(
+        self, record: int, engine: int, start: int, service: int, period: int, count: int, slice_: int = -1
+    ) -> None:
+        """`count` services of one length at equal distances."""
+        if service and count:
+            self.runs.append([record, engine, slice_, start, service, period if count > 1 else service, count])
+
+
+class Log:
+    """All programs of a simulation. Build the op-log with `build`."""
+
+    def __init__(self) -> None:
+        self._programs: list[tuple[int, ...]] = []
+        self._records: list[Row] = []
+        self._segments: list[tuple[int, int, int, int]] = []
+        self._runs: list[list[int]] = []
+        self._starts: list[tuple[int, int, int, int]] = []
+
+    def add(
+        self, launch: int, pe: int, program: int, number: int, start: int, end: int, ran: ProgramRecords
+    ) -> tuple[int, int]:
+        """A program that ran; returns its (first row, rows), which other programs may share."""
+        first, rows = len(self._records), len(ran.rows)
+        base = [0] * len(RECORD_COLUMNS)
+        for column in _TIMES:
+            base[column] = start
+        self._records += [[value - b for value, b in zip(row, base, strict=True)] for row in ran.rows]
+        segments = [(r + first, of + first, part, ps) for r, of, part, ps in ran.segments]
+        self._segments += sorted(segments, key=lambda row: row[0])  # stable: in time within a record
+        self._runs += sorted([r + first, e, s, at - start, d, p, c] for r, e, s, at, d, p, c in ran.runs)
+        self.repeat(launch, pe, program, number, start, end, first, rows)
+        return first, rows
+
+    def repeat(
+        self, launch: int, pe: int, program: int, number: int, start: int, end: int, first: int, rows: int
+    ) -> None:
+        """A program that ran as another did, whose rows it shares."""
+        self._programs.append((launch, pe, program, start, end, first, rows, number))
+
+    def build(self, header: Mapping[str, Any], sites: Sequence[Site]) -> OpLog:
+        programs = sorted(self._programs, key=lambda row: (row[0], row[1], row[3], row[7]))
+        return OpLog(
+            header,
+            tuple(sites),
+            _table(PROGRAM_COLUMNS, programs),
+            _table(RECORD_COLUMNS, self._records),
+            _table(SEGMENT_COLUMNS, self._segments),
+            _table(RUN_COLUMNS, self._runs),
+        )
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[int]]) -> Table:
+    array = np.array(rows, dtype=np.int64).reshape(-1, len(columns))
+    return {name: np.ascontiguousarray(array[:, i]) for i, name in enumerate(columns)}

@@ -1,0 +1,88 @@
+"""The programs of one launch on one PE, in turn: each starts when the last command of the one before has ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...dialects.errors import AhbmcError, Category, Fault, Place
+from ..oplog import Site
+from .commands import ReadScalar
+from .paths import PARTS_OF_KIND
+from .pe import Arrival, Pe
+from .pe_cpu import Commands, PeCpu
+from .records import Log
+
+ReadValue = Callable[[int, ReadScalar], Any]
+
+
+@dataclass
+class Work:
+    """What the programs of a PE are: `key` is equal for programs that differ in nothing but addresses (None: unknown),
+    `commands` gives the commands of one, `number` its number in the grid."""
+
+    number: int
+    key: Any
+    commands: Callable[[], Commands]
+
+
+@dataclass
+class _Ran:
+    duration: int
+    first: int
+    rows: int
+
+
+@dataclass
+class PeRun:
+    """Runs the programs of a PE. `private`: no other PE uses a slice that this one uses, so alike programs run
+    alike."""
+
+    pe: Pe
+    name: str
+    launch: int
+    start: int
+    works: Sequence[Work]
+    sites: Sequence[Site]
+    log: Log
+    private: bool
+    read_scalar: ReadValue
+    number: int = 0
+    end: int = 0
+    _seen: dict[Any, _Ran] = field(default_factory=dict[Any, _Ran])
+
+    def run(self) -> Iterator[Arrival]:
+        """Run all programs; yields before each arrival at a shared slice, with the time to wait for."""
+        parts = [PARTS_OF_KIND[site.kind] for site in self.sites]
+        self.end = self.start
+        for work in self.works:
+            seen = self._seen.get(work.key) if self.private and work.key is not None else None
+            if seen is not None:
+                end = self.end + seen.duration
+                self.log.repeat(
+                    self.launch, self.pe.number, work.number, self.number, self.end, end, seen.first, seen.rows
+                )
+                self.number += seen.rows
+                self.end = end
+                continue
+            yield from self._program(work, parts)
+
+    def _program(self, work: Work, parts: Sequence[int]) -> Iterator[Arrival]:
+        pe, start = self.pe, self.end
+        pe.begin(start)
+        cpu = PeCpu(pe, work.commands(), parts, self.read_scalar)
+        yield from pe.drain()
+        if not cpu.finished or pe.active or pe.singles:
+            raise self._deadlock(cpu.site)
+        self.end = pe.end
+        first, rows = self.log.add(self.launch, pe.number, work.number, self.number, start, pe.end, pe.records)
+        self.number += rows
+        if self.private and work.key is not None:
+            self._seen[work.key] = _Ran(pe.end - start, first, rows)
+
+    def _deadlock(self, site: int) -> AhbmcError:
+        where = self.sites[site] if site >= 0 else None
+        place = Place(where.file, where.line, where.column) if where is not None and where.line else None
+        what = f"the command `{where.kind}`" if where is not None else "its first command"
+        return AhbmcError(Fault(f"{self.name} never gets past {what}", place, Category.DEADLOCK))
