@@ -1,8 +1,8 @@
 """The table of element-wise functions: one row says everything that any level needs to know about one of them.
 
-The frontend finds a row by its Triton name, `lower-to-commands` and the reference values by the IR op, the cost model and the device
-by the kind that a MATH command carries. A new function is one row here and one test. Compare, select, cast and reduce are ops of their
-own and not rows.
+The frontend finds a row by its Triton name, `lower-to-commands` and the reference values by the IR op, the cost model
+and the device by the kind that a MATH command carries. A new function is one row here and one test. Compare, select,
+cast and reduce are ops of their own and not rows.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ Domain = Literal["float", "int", "sint", "uint"]
 class Elementwise:
     """One function: command-level `kind`, IR op, operands, domain, and how numpy computes it.
 
-    `domain` is what the operands are: "float", "int" (sign does not matter), "sint", "uint". `evaluate` is a dotted path that the
-    values level resolves when it first meets the row; a function of module `math` is applied element by element. `passes` is the
-    number of passes of the MATH engine over the elements. `tl` lists the names under which a kernel calls it; operators have none.
+    `domain` is what the operands are: "float", "int" (sign does not matter), "sint", "uint". `evaluate` is a dotted
+    path that the values level resolves when it first meets the row; a function of module `math` is applied element by
+    element. `passes` is the number of passes of the MATH engine over the elements. `tl` lists the names under which a
+    kernel calls it; operators have none.
     """
 
     kind: str

@@ -1,7 +1,8 @@
 """The `pe` dialect: what PE_SCHED streams for one composite, as the region of its `ahbm.composite`.
 
-Loops over tiles stay rolled: `pe.tiles` has one body per K tile and one per output tile, whatever the number of tiles. Stages stand in
-the order in which one tile goes through them; a spec or a part is named by its number in the composite.
+Loops over tiles stay rolled: `pe.tiles` has one body per K tile and one per output tile, whatever the number of
+tiles. Stages stand in the order in which one tile goes through them; a spec or a part is named by its number in the
+composite.
 
     pe.once {spec = 0 : i64}
     pe.tiles {tile = array<i64: 32, 64, 32>} k {
@@ -17,11 +18,10 @@ the order in which one tile goes through them; a spec or a part is named by its 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Protocol
+from collections.abc import Sequence
 
-from xdsl.dialects.builtin import DenseArrayBase, IntAttr, IntegerAttr, IntegerType, StringAttr, UnitAttr, i64
-from xdsl.ir import Attribute, Block, Dialect, Operation, Region
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, UnitAttr, i64
+from xdsl.ir import Block, Dialect, Operation, Region
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
@@ -33,11 +33,12 @@ from xdsl.irdl import (
 )
 from xdsl.traits import NoTerminator
 
-from .region import RegionType
 from .shapes import require
 
 
-class _SpecStage(IRDLOperation):
+class SpecStage(IRDLOperation):
+    """A stage that carries out one op of the composite."""
+
     spec = prop_def(IntegerAttr[IntegerType])
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "attr-dict"
@@ -50,7 +51,9 @@ class _SpecStage(IRDLOperation):
         return self.spec.value.data
 
 
-class _PartStage(IRDLOperation):
+class PartStage(IRDLOperation):
+    """A stage that moves a tile of one part of the composite."""
+
     part = prop_def(IntegerAttr[IntegerType])
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "attr-dict"
@@ -64,42 +67,42 @@ class _PartStage(IRDLOperation):
 
 
 @irdl_op_definition
-class OnceOp(_SpecStage):
+class OnceOp(SpecStage):
     """A MATH op that runs once, before the tiles or after them."""
 
     name = "pe.once"
 
 
 @irdl_op_definition
-class GemmOp(_SpecStage):
+class GemmOp(SpecStage):
     """The GEMM of one tile."""
 
     name = "pe.gemm"
 
 
 @irdl_op_definition
-class MathOp(_SpecStage):
+class MathOp(SpecStage):
     """A MATH op on one tile: of an operand before the GEMM, of the sum after it."""
 
     name = "pe.math"
 
 
 @irdl_op_definition
-class DmaReadOp(_PartStage):
+class DmaReadOp(PartStage):
     """Read the tile of a streamed part from HBM to TCM."""
 
     name = "pe.dma_read"
 
 
 @irdl_op_definition
-class DmaWriteOp(_PartStage):
+class DmaWriteOp(PartStage):
     """Write an output tile from TCM to HBM."""
 
     name = "pe.dma_write"
 
 
 @irdl_op_definition
-class StoreOp(_PartStage):
+class StoreOp(PartStage):
     """Move an output tile from the engine's registers to TCM."""
 
     name = "pe.store"
@@ -158,61 +161,6 @@ class TilesOp(IRDLOperation):
             for op in body.block.ops:
                 names = ", ".join(stage.name for stage in allowed)
                 require(isinstance(op, allowed), f"{op.name} as a stage where only {names} can stand")
-
-
-class _Spec(Protocol):
-    kind: StringAttr
-    scope: StringAttr
-    out: IntAttr
-
-    @property
-    def is_gemm(self) -> bool: ...
-    @property
-    def operand_numbers(self) -> tuple[int, ...]: ...
-
-
-def plan_faults(plan: Block, specs: Sequence[_Spec], parts: Sequence[Attribute]) -> Iterator[str]:
-    """Where a plan and the op list of its composite disagree: every op once, in its phase; DMA where, and only where, a part is in HBM."""
-    gemm = next((i for i, spec in enumerate(specs) if spec.is_gemm), None)
-    want: dict[str, list[int]] = {"before": [], "k": [], "output": [], "after": []}
-    for number, spec in enumerate(specs):
-        after = gemm is not None and number > gemm
-        phase = {"k_tile": "k", "output_tile": "output"}.get(spec.scope.data, "after" if after else "before")
-        want[phase].append(number)
-    have: dict[str, list[int]] = {"before": [], "k": [], "output": [], "after": []}
-    tiles: TilesOp | None = None
-    for op in plan.ops:
-        match op:
-            case OnceOp():
-                have["after" if tiles else "before"].append(op.number)
-            case TilesOp():
-                if tiles is not None:
-                    yield "a plan has one loop over tiles"
-                tiles = op
-                have["k"] += [s.number for s in op.k_body.block.ops if isinstance(s, _SpecStage)]
-                have["output"] += [s.number for s in op.output_body.block.ops if isinstance(s, _SpecStage)]
-            case _:
-                yield f"{op.name} cannot stand in a plan outside pe.tiles"
-    for phase, numbers in want.items():
-        if have[phase] != numbers:
-            yield f"the plan runs ops {have[phase]} {_PHASES[phase]}, the composite's are {numbers}"
-    if tiles is not None and gemm is not None and tiles.streamed is not None:
-        yield from _stream_faults(tiles, specs[gemm], parts)
-
-
-_PHASES = {"before": "before the tiles", "k": "per K tile", "output": "per output tile", "after": "after the tiles"}
-
-
-def _stream_faults(tiles: TilesOp, gemm: _Spec, parts: Sequence[Attribute]) -> Iterator[str]:
-    in_hbm = [n for n in gemm.operand_numbers if isinstance(parts[n], RegionType)]
-    reads = [op.number for op in tiles.k_body.block.ops if isinstance(op, DmaReadOp)]
-    if reads != in_hbm:
-        yield f"the plan reads parts {reads} from HBM, but {in_hbm} are streamed"
-    out = gemm.out.data
-    writes = [op.number for op in tiles.output_body.block.ops if isinstance(op, DmaWriteOp)]
-    expected = [out] if isinstance(parts[out], RegionType) else []
-    if writes != expected:
-        yield f"the plan writes parts {writes} to HBM, but the output asks for {expected}"
 
 
 PE = Dialect("pe", [OnceOp, TilesOp, DmaReadOp, FetchOp, GemmOp, MathOp, StoreOp, DmaWriteOp], [])

@@ -3,11 +3,13 @@
 A region is `base + offset` and, per axis, a size, a stride and the bounds of its valid lanes. An axis is
 
 * `affine`: lane i lies at `stride * i` (the stride may be 0, negative or only known at run time);
-* `folded`: lane i lies at `fold_stride * ((fold_start + i) div fold_width) + stride * ((fold_start + i) mod fold_width)`,
+* `folded`: lane i lies at `fold_stride * ((fold_start + i) div fold_width) + stride * ((fold_start + i) mod
+fold_width)`,
   which is `% M` (fold_stride 0), `// G` (stride 0) and flat `//` and `%` in one form;
 * `indexed`: lane i lies at `stride * indices[i]`.
 
-All of this counts in elements. Lanes outside `[lo, hi)` of any axis are not touched in memory: a load gives `pad` there.
+All of this counts in elements. Lanes outside `[lo, hi)` of any axis are not touched in memory: a load gives `pad`
+there.
 """
 
 from __future__ import annotations
@@ -118,7 +120,7 @@ class RegionOp(IRDLOperation):
         indices: Sequence[SSAValue] = (),
         pad: FloatAttr | IntegerAttr | None = None,
     ):
-        """`folds` holds (start, width, stride) of each folded axis in order, `indices` the block of each indexed axis."""
+        """`folds`: (start, width, stride) of each folded axis in order; `indices`: the block of each indexed axis."""
         assert isinstance(base.type, PointerType)
         super().__init__(
             operands=[

@@ -1,4 +1,6 @@
-"""What passes did, and why they did not: remarks are kept in the module, because the IR is the only channel between passes."""
+"""What passes did, and why they did not: remarks are kept in the module, because the IR is the only channel between
+passes.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ ATTRIBUTE = "ahbm.remarks"
 
 @dataclass(frozen=True)
 class Remark:
-    """One remark: the pass, what it is about, what became of it ("raised", "strided", "refused", ...), and the reason if it was refused."""
+    """One remark: the pass, what it is about, what became of it ("raised", "strided", "refused", ...), and the reason
+    if it was refused.
+    """
 
     pass_name: str
     subject: str
@@ -41,21 +45,35 @@ def remark(
             "loc": location or op.location,
         }
     )
-    old = module.attributes.get(ATTRIBUTE)
-    entries = old.data if isinstance(old, ArrayAttr) else ()
+    entries = _entries(module)
     if entry not in entries:
         module.attributes[ATTRIBUTE] = ArrayAttr((*entries, entry))
 
 
 def remarks(module: ModuleOp) -> Iterator[Remark]:
     """The remarks of a module in the order in which they were made."""
-    entries = module.attributes.get(ATTRIBUTE)
-    if not isinstance(entries, ArrayAttr):
-        return
-    for entry in entries.data:
-        assert isinstance(entry, DictionaryAttr)
-        texts = [v.data for k in ("pass", "subject", "outcome", "reason") if isinstance(v := entry.data[k], StringAttr)]
-        yield Remark(*texts, place_of(entry.data.get("loc", UNKNOWN_LOC)))
+    for entry in _entries(module):
+        yield Remark(
+            _text(entry, "pass"),
+            _text(entry, "subject"),
+            _text(entry, "outcome"),
+            _text(entry, "reason"),
+            place_of(entry.data.get("loc", UNKNOWN_LOC)),
+        )
+
+
+def _entries(module: ModuleOp) -> tuple[DictionaryAttr, ...]:
+    match module.attributes.get(ATTRIBUTE):
+        case ArrayAttr(data=entries):
+            return tuple(e for e in entries if isinstance(e, DictionaryAttr))
+        case _:
+            return ()
+
+
+def _text(entry: DictionaryAttr, key: str) -> str:
+    value = entry.data[key]
+    assert isinstance(value, StringAttr)
+    return value.data
 
 
 def module_of(op: Operation) -> ModuleOp:

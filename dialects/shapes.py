@@ -29,7 +29,7 @@ def require(holds: bool, message: str) -> None:
         raise VerifyException(message)
 
 
-def shape_of(kind: Attribute) -> tuple[int, ...]:
+def shape_of(kind: object) -> tuple[int, ...]:
     """The static shape of a block or buffer; () for a scalar."""
     return tuple(kind.get_shape()) if isinstance(kind, ShapedType) else ()
 
@@ -64,5 +64,5 @@ def element_bytes(kind: Attribute) -> int:
     if isinstance(element, FLOATS):
         return element.bitwidth // 8
     if isinstance(element, IntegerType):
-        return max(1, element.width.data // 8)
+        return max(1, element.bitwidth // 8)
     return POINTER_BYTES

@@ -106,6 +106,14 @@ class _LocatingParser(Parser):
         self._starts[-1] = self._current_token.span.start
         return results
 
+    def _get_op_by_name(self, name: str) -> type[Operation]:
+        try:
+            return super()._get_op_by_name(name)
+        except ParseError as error:
+            # xDSL has moved on by then; the error belongs to the name.
+            start = self._starts[-1]
+            raise ParseError(Span(start, start + len(name), self.lexer.input), error.msg) from None
+
     def here(self) -> Place:
         """The place that the parser has come to."""
         return self._place_of(self._current_token.span.start)
@@ -119,7 +127,11 @@ def parse_module(text: str, file: str, context: Context | None = None) -> Module
     """The module that `text` is; `file` names it in places. Not verified. Raises AhbmcError where the text cannot be
     read.
     """
-    parser = _LocatingParser(context or new_context(), text, file)
+    try:
+        # The first token is read here: it too can be wrong.
+        parser = _LocatingParser(context or new_context(), text, file)
+    except ParseError as error:
+        raise fail(_message(error), _place(error.span), Category.INVALID_IR) from None
     try:
         return parser.parse_module()
     except ParseError as error:

@@ -1,7 +1,7 @@
 """The `ahbm` dialect: which commands PE_CPU issues, on which buffers and regions.
 
-Buffers are SSA values that `scf.for` may carry. A command writes its last operand (or the parts that it names) and gives no result;
-scalars of PE_CPU are plain `arith` on scalars.
+Buffers are SSA values that `scf.for` may carry. A command writes its last operand (or the parts that it names) and
+gives no result; scalars of PE_CPU are plain `arith` on scalars.
 """
 
 from xdsl.ir import Dialect

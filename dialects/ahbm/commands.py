@@ -1,7 +1,7 @@
 """The single-op commands: one op per command that PE_CPU issues, each with its logical bytes.
 
-`kind` is the command's kind in reports and op-logs, `blocking` whether PE_CPU goes on only when it has ended. Operands that a command
-writes come last. None of these has an effect trait, so that no pass of xDSL removes or moves one.
+`kind` is the command's kind in reports and op-logs, `blocking` whether PE_CPU goes on only when it has ended. Operands
+that a command writes come last. None of these has an effect trait, so that no pass of xDSL removes or moves one.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ WAIT_BYTES = 4
 
 REDUCTIONS = tuple(f"reduce_{kind}" for kind in REDUCE_KINDS)
 COMPARISONS = tuple(f"cmp_{predicate}" for predicate in (*INTEGER_PREDICATES, *FLOAT_PREDICATES))
-# `exp_diff` is exp(a - b), `exp2_diff` exp2(a - b): the forms in which a recipe issues a difference and its exponential as one op.
+# `exp_diff` is exp(a - b), `exp2_diff` exp2(a - b): the forms in which a recipe issues a difference and its exponential
+# as one op.
 FUSED_KINDS = ("exp_diff", "exp2_diff")
 MATH_KINDS: frozenset[str] = frozenset((*BY_KIND, *REDUCTIONS, *COMPARISONS, *FUSED_KINDS, "select", "cast", "copy"))
 
@@ -130,7 +131,9 @@ class _Indexed(CommandOp):
 
 @irdl_op_definition
 class GatherOp(_Indexed):
-    """Read `base + index[i]` into each lane i whose mask holds; the other lanes get `pad`. One burst per run of addresses."""
+    """Read `base + index[i]` into each lane i whose mask holds; the other lanes get `pad`. One burst per run of
+    addresses.
+    """
 
     name = "ahbm.gather"
     KIND: ClassVar[str] = "gather"
@@ -221,7 +224,9 @@ class StoreScalarOp(CommandOp):
 
 @irdl_op_definition
 class GemmOp(CommandOp):
-    """`out = a @ b` of whole buffers (or views of them), rounded once to the element type of `out`. There is no accumulator."""
+    """`out = a @ b` of whole buffers (or views of them), rounded once to the element type of `out`. There is no
+    accumulator.
+    """
 
     name = "ahbm.gemm"
     KIND: ClassVar[str] = "gemm"
@@ -249,8 +254,8 @@ class GemmOp(CommandOp):
 class MathOp(CommandOp):
     """An element-wise function, compare, select, cast or reduction: `kind` of the inputs, into a buffer.
 
-    Inputs are buffers (or views), index views, rank-0 buffers (taken for every lane) and scalars of PE_CPU. A reduction has its
-    `axis`. `unsigned` is a cast's.
+    Inputs are buffers (or views), index views, rank-0 buffers (taken for every lane) and scalars of PE_CPU. A reduction
+    has its `axis`. `unsigned` is a cast's.
     """
 
     name = "ahbm.math"

@@ -1,4 +1,6 @@
-"""The composite command: a flat ordered list of op specs that PE_SCHED tiles and streams, and its `pe` plan once there is one."""
+"""The composite command: a flat ordered list of op specs that PE_SCHED tiles and streams, and its `pe` plan once there
+is one.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,10 @@ from xdsl.irdl import (
 from xdsl.traits import NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
-from ..pe import plan_faults
 from ..region import RegionType
 from ..shapes import element_of, require, shape_of
 from .commands import MATH_KINDS, CommandOp
+from .plan import plan_faults
 from .types import (
     FRAMING_BYTES,
     HANDLE_BYTES,
@@ -41,8 +43,8 @@ from .types import (
 class CompositeOp(CommandOp):
     """One command of many ops. `parts` are the operands that the specs number; `extents` the valid m, n, k of the GEMM.
 
-    `writes` numbers the handles outside the composite that it writes: they are what later commands wait for. The region is the plan
-    of `dialects/pe.py`; it is empty until `tile-composites` has made one.
+    `writes` numbers the handles outside the composite that it writes: they are what later commands wait for. The
+    region is the plan of `dialects/pe.py`; it is empty until `tile-composites` has made one.
     """
 
     name = "ahbm.composite"

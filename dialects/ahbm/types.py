@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -18,6 +17,7 @@ from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
+from xdsl.utils.str_enum import StrEnum
 
 from ..region import RegionType
 
@@ -38,7 +38,7 @@ NO_OUT = -1
 
 def _parse_shaped(parser: AttrParser) -> tuple[list[int], Attribute]:
     dims, kind = parser.parse_ranked_shape()
-    return [d for d in dims], kind
+    return list(dims), kind
 
 
 class _Shaped(ParametrizedAttribute, TypeAttribute, ShapedType):
@@ -130,8 +130,9 @@ class Scope(StrEnum):
 class SpecAttr(ParametrizedAttribute):
     """One op of a composite: `#ahbm.spec<"exp_diff", once, [0, 1], 2, {axis = 1 : i64}>`.
 
-    Operands and `out` are numbers of operands of the composite. Operand -1 is the running tile, which comes out of the GEMM and its
-    earlier epilogues and takes no bytes; `out` -1 is none. The GEMM's extents m, n, k are the composite's and count as extras here.
+    Operands and `out` are numbers of operands of the composite. Operand -1 is the running tile, which comes out of
+    the GEMM and its earlier epilogues and takes no bytes; `out` -1 is none. The GEMM's extents m, n, k are the
+    composite's and count as extras here.
     """
 
     name = "ahbm.spec"
@@ -178,7 +179,7 @@ class SpecAttr(ParametrizedAttribute):
             out = parser.parse_integer()
             extras: dict[str, Attribute] = {}
             if parser.parse_optional_punctuation(","):
-                extras = dict(parser.parse_optional_attr_dict())
+                extras = dict(parser.parse_optional_dictionary_attr_dict())
         return [
             StringAttr(kind),
             StringAttr(scope.value),

@@ -1,4 +1,6 @@
-"""Buffers, views and PE_CPU's own values: everything at the `ahbm` level that is no command and costs nothing to issue."""
+"""Buffers, views and PE_CPU's own values: everything at the `ahbm` level that is no command and costs nothing to
+issue.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +79,8 @@ class AddPtrOp(IRDLOperation):
 
 @irdl_op_definition
 class AllocOp(IRDLOperation):
-    """A buffer of this program; `offset` is its place in the kernel scratch in bytes, once `allocate-scratch` has given it one.
+    """A buffer of this program; `offset` is its place in the kernel scratch in bytes, once `allocate-scratch` has
+    given it one.
 
     It has no effect trait on purpose: two equal allocations are two buffers.
     """
@@ -193,7 +196,9 @@ class IndexOp(IRDLOperation):
 
 @irdl_op_definition
 class FillOp(IRDLOperation):
-    """Put one number into every lane of a buffer: `value`, or a scalar of PE_CPU. It is free, but waits as a write does."""
+    """Put one number into every lane of a buffer: `value`, or a scalar of PE_CPU. It is free, but waits as a write
+    does.
+    """
 
     name = "ahbm.fill"
 
@@ -218,7 +223,7 @@ class FillOp(IRDLOperation):
 
 @irdl_op_definition
 class ReadScalarOp(IRDLOperation):
-    """PE_CPU reads the single element of a rank-0 buffer: it waits for whoever writes it, the reading itself is free."""
+    """PE_CPU reads the single element of a rank-0 buffer: it waits for its writer, the reading itself is free."""
 
     name = "ahbm.read_scalar"
 

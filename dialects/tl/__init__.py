@@ -1,7 +1,8 @@
 """The `tl` dialect: what a kernel computes, with Triton's semantics.
 
-Blocks are builtin tensors, blocks of pointers tensors of `!tl.ptr`. Element-wise arithmetic is `arith` and `math` on operands of one
-shape; compare, select and cast are ours, because xDSL's take no blocks. Integers have no sign in their type, the op carries it.
+Blocks are builtin tensors, blocks of pointers tensors of `!tl.ptr`. Element-wise arithmetic is `arith` and `math` on
+operands of one shape; compare, select and cast are ours, because xDSL's take no blocks. Integers have no sign in
+their type, the op carries it.
 """
 
 from xdsl.ir import Dialect

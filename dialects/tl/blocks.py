@@ -52,7 +52,9 @@ class NumProgramsOp(_OfProgram):
 
 @irdl_op_definition
 class MakeRangeOp(IRDLOperation):
-    """`start, start + 1, ... end - 1` as a block of i32. AHBM takes any size; Triton's rule of powers of two is the frontend's."""
+    """`start, start + 1, ... end - 1` as a block of i32. AHBM takes any size; Triton's rule of powers of two is the
+    frontend's.
+    """
 
     name = "tl.make_range"
 
@@ -145,7 +147,7 @@ class BroadcastOp(IRDLOperation):
 
     def verify_(self) -> None:
         old, new = shape_of(self.operand.type), shape_of(self.result.type)
-        fits = len(old) == len(new) and all(a in (1, b) for a, b in zip(old, new))
+        fits = len(old) == len(new) and all(a in (1, b) for a, b in zip(old, new, strict=True))
         require(
             fits and element_of(self.operand.type) == element_of(self.result.type),
             f"{self.operand.type} does not broadcast to {self.result.type}",

@@ -1,6 +1,7 @@
 """`tl.composite`: ops that are to be issued as one composite command, still in the form of what they compute.
 
-The body holds the ops themselves, so that values at this level need no rule for it; `lower-to-commands` turns the body into op specs.
+The body holds the ops themselves, so that values at this level need no rule for it; `lower-to-commands` turns the
+body into op specs.
 """
 
 from __future__ import annotations
@@ -48,9 +49,10 @@ class YieldOp(IRDLOperation):
 class CompositeOp(IRDLOperation):
     """Ops that one composite command will carry out: at most one product, what comes before it and what comes after.
 
-    Operands are regions (streamed), blocks (in TCM) and scalars; the body sees them as its arguments and nothing else. `stage` names
-    the region operand of the product that is to be read into TCM before the composite is issued. `recipe` names the row of
-    `passes/recipes.py` that the ops before the product match, `params` the parameters of that row.
+    Operands are regions (streamed), blocks (in TCM) and scalars; the body sees them as its arguments and nothing
+    else. `stage` names the region operand of the product that is to be read into TCM before the composite is issued.
+    `recipe` names the row of `passes/recipes.py` that the ops before the product match, `params` the parameters of
+    that row.
     """
 
     name = "tl.composite"

@@ -1,4 +1,6 @@
-"""Ops that compute: compare, select, cast, reduce, dot, and the GEMM over regions that `raise-k-loops` makes of a loop of dots."""
+"""Ops that compute: compare, select, cast, reduce, dot, and the GEMM over regions that `raise-k-loops` makes of a loop
+of dots.
+"""
 
 from __future__ import annotations
 
@@ -151,17 +153,15 @@ class ReduceOp(IRDLOperation):
 
 def _check_product(a: Attribute, b: Attribute, acc: SSAValue | None, result: Attribute) -> None:
     """Shapes [M, K] x [K, N] -> [M, N]; sizes of regions are run-time values and count as unknown."""
-    for kind, what in ((a, "a"), (b, "b")):
-        rank = kind.rank.data if isinstance(kind, RegionType) else len(shape_of(kind))
+    a_shape, b_shape = shape_of(a), shape_of(b)
+    for kind, shape, what in ((a, a_shape, "a"), (b, b_shape, "b")):
+        rank = kind.rank.data if isinstance(kind, RegionType) else len(shape)
         require(rank == 2, f"{what} must have rank 2, not {kind}")
     m, n = shape_of(result) if len(shape_of(result)) == 2 else (0, 0)
     require(m > 0, f"the result must be a block of rank 2, not {result}")
-    if isinstance(a, TensorType):
-        require(shape_of(a)[0] == m, f"a is {a}, but the result has {m} rows")
-    if isinstance(b, TensorType):
-        require(shape_of(b)[1] == n, f"b is {b}, but the result has {n} columns")
-    if isinstance(a, TensorType) and isinstance(b, TensorType):
-        require(shape_of(a)[1] == shape_of(b)[0], f"{a} times {b}: the inner sizes differ")
+    require(not a_shape or a_shape[0] == m, f"a is {a}, but the result has {m} rows")
+    require(not b_shape or b_shape[1] == n, f"b is {b}, but the result has {n} columns")
+    require(not a_shape or not b_shape or a_shape[1] == b_shape[0], f"{a} times {b}: the inner sizes differ")
     if acc is not None:
         require(acc.type == result, f"the accumulator is {acc.type}, the result {result}")
 
@@ -172,7 +172,9 @@ def _element(kind: Attribute) -> Attribute:
 
 @irdl_op_definition
 class DotOp(IRDLOperation):
-    """The matrix product of two blocks, plus the accumulator if there is one; sums in f32 (f64 and integers in their own kind)."""
+    """The matrix product of two blocks, plus the accumulator if there is one; sums in f32 (f64 and integers in their
+    own kind).
+    """
 
     name = "tl.dot"
 
@@ -183,7 +185,10 @@ class DotOp(IRDLOperation):
     result = result_def(TensorType)
     irdl_options = (ParsePropInAttrDict(),)
     traits = traits_def(Pure())
-    assembly_format = "$a `,` $b (`acc` `(` $acc^ `)`)? attr-dict `:` type($a) `,` type($b) (`acc_type` type($acc)^)? `->` type($result)"
+    assembly_format = (
+        "$a `,` $b (`acc` `(` $acc^ `)`)? attr-dict "
+        "`:` type($a) `,` type($b) (`acc_type` type($acc)^)? `->` type($result)"
+    )
 
     def __init__(
         self,
@@ -208,7 +213,9 @@ class DotOp(IRDLOperation):
 
 @irdl_op_definition
 class GemmOp(IRDLOperation):
-    """The matrix product of two operands of which at least one is a region of run-time size; the K extent is the region's."""
+    """The matrix product of two operands of which at least one is a region of run-time size; the K extent is the
+    region's.
+    """
 
     name = "tl.gemm"
 
@@ -217,7 +224,10 @@ class GemmOp(IRDLOperation):
     acc = opt_operand_def(TensorType)
     result = result_def(TensorType)
     traits = traits_def(MemoryReadEffect())
-    assembly_format = "$a `,` $b (`acc` `(` $acc^ `)`)? attr-dict `:` type($a) `,` type($b) (`acc_type` type($acc)^)? `->` type($result)"
+    assembly_format = (
+        "$a `,` $b (`acc` `(` $acc^ `)`)? attr-dict "
+        "`:` type($a) `,` type($b) (`acc_type` type($acc)^)? `->` type($result)"
+    )
 
     def __init__(self, a: SSAValue, b: SSAValue, acc: SSAValue | None, result_type: TensorType[Attribute]):
         super().__init__(operands=[a, b, acc], result_types=[result_type])

@@ -1,4 +1,6 @@
-"""Pointers, loads and stores: of blocks of pointers as a kernel writes them, and of regions as `raise-regions` makes them."""
+"""Pointers, loads and stores: of blocks of pointers as a kernel writes them, and of regions as `raise-regions` makes
+them.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,9 @@ def _check_mask(pointer: Attribute, mask: SSAValue | None) -> None:
 
 @irdl_op_definition
 class LoadOp(IRDLOperation):
-    """Read what a pointer (or each of a block of pointers) points at; lanes whose mask is false give `other` (0 without one)."""
+    """Read what a pointer (or each of a block of pointers) points at; lanes whose mask is false give `other` (0
+    without one).
+    """
 
     name = "tl.load"
 
@@ -101,7 +105,9 @@ class LoadOp(IRDLOperation):
 
 @irdl_op_definition
 class StoreOp(IRDLOperation):
-    """Write a value (or a block, lane by lane) where the pointer (or block of pointers) points; lanes with a false mask write nothing."""
+    """Write a value (or a block, lane by lane) where the pointer (or block of pointers) points; lanes with a false
+    mask write nothing.
+    """
 
     name = "tl.store"
 
@@ -135,9 +141,7 @@ def check_block_of_region(block: Attribute, region: Attribute) -> None:
     require(isinstance(region, RegionType), f"a region is needed, not {region}")
     assert isinstance(region, RegionType)
     require(
-        isinstance(block, TensorType)
-        and len(shape_of(block)) == region.rank.data
-        and element_of(block) == region.element_type,
+        len(shape_of(block)) == region.rank.data and element_of(block) == region.element_type,
         f"a block of {block} does not match {region}",
     )
 
@@ -184,7 +188,9 @@ class StoreRegionOp(IRDLOperation):
 
 @irdl_op_definition
 class WaitOp(IRDLOperation):
-    """`al.wait`: PE_CPU goes on when these values are there. It orders, so it has unknown effects and stays where it is."""
+    """`al.wait`: PE_CPU goes on when these values are there. It orders, so it has unknown effects and stays where it
+    is.
+    """
 
     name = "tl.wait"
 
