@@ -19,6 +19,7 @@ from .numerics.addresses import AddressSpace, Allocation, bytes_of
 from .numerics.dtypes import Array, DType
 from .numerics.regions import Region
 from .target.machine import Machine
+from .target.topology import pe_name
 
 Split = Literal["replicate", "row_wise", "column_wise"]
 Ints = npt.NDArray[np.int64]
@@ -318,13 +319,6 @@ def _part(
         return min(row + number * step, row_end), min(row + (number + 1) * step, row_end), column, column_end
     step = -(-(column_end - column) // parts)
     return row, row_end, min(column + number * step, column_end), min(column + (number + 1) * step, column_end)
-
-
-def pe_name(machine: Machine, pe: int) -> str:
-    """`sip0.cube0.pe3` of a machine-wide PE number."""
-    cube, index = divmod(pe, machine.pes_per_cube)
-    sip, cube = divmod(cube, machine.cubes_per_sip)
-    return f"sip{sip}.cube{cube}.pe{index}"
 
 
 __all__ = ["ONE_SLICE", "Located", "Memory", "Placement", "Shard", "Share", "Tensor", "pe_name"]

@@ -15,9 +15,9 @@ from rich.text import Text
 
 from ...dialects.errors import Place, Sources
 from ...dialects.remarks import Remark
+from ..target.topology import pe_name
 from .attribution import Share, site_of
 from .summary import Analysis, Run, gemm
-from .trace import pe_name
 from .verdict import verdict
 
 _INSTANCES = 3  # command instances named per part

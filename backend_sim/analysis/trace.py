@@ -20,6 +20,7 @@ import numpy as np
 
 from ..oplog import ENGINES, Ints, OpLog
 from ..target.machine import Machine
+from ..target.topology import pe_name
 from .attribution import site_of
 
 
@@ -33,13 +34,6 @@ class Slice:
     end: int
     record: int
     program: int  # row of `programs`
-
-
-def pe_name(machine: Machine, pe: int) -> str:
-    """`sip0.cube0.pe3` of a machine-wide PE number."""
-    cube, index = divmod(pe, machine.pes_per_cube)
-    sip, cube = divmod(cube, machine.cubes_per_sip)
-    return f"sip{sip}.cube{cube}.pe{index}"
 
 
 def slices(log: OpLog) -> Iterator[Slice]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
@@ -48,8 +48,8 @@ def machine_of(module: ModuleOp) -> Machine:
     from xdsl.dialects.builtin import ArrayAttr, StringAttr  # slow to load, and the listings need none of it
 
     name, overrides = module.attributes.get("ahbm.machine"), module.attributes.get("ahbm.machine_set")
-    items = overrides.data if isinstance(overrides, ArrayAttr) else ()
-    texts = [item.data for item in items if isinstance(item, StringAttr)]
+    items = cast("ArrayAttr[StringAttr]", overrides).data if isinstance(overrides, ArrayAttr) else ()
+    texts = [item.data for item in items]
     return load_machine(name.data if isinstance(name, StringAttr) else DEFAULT, texts)
 
 

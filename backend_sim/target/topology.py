@@ -75,15 +75,20 @@ def sip_of(node: str) -> int:
     return int(node.partition(".")[0].removeprefix("sip"))
 
 
-def pe_node(machine: Machine, pe: int) -> str:
-    """The DMA node of the PE with this number in the whole machine."""
+def pe_name(machine: Machine, pe: int) -> str:
+    """`sip0.cube0.pe3`: the PE with this number in the whole machine."""
     cube, index = divmod(pe, machine.pes_per_cube)
     sip, cube = divmod(cube, machine.cubes_per_sip)
-    return f"sip{sip}.cube{cube}.pe{index}.pe_dma"
+    return f"sip{sip}.cube{cube}.pe{index}"
+
+
+def pe_node(machine: Machine, pe: int) -> str:
+    """The DMA node of the PE with this number."""
+    return f"{pe_name(machine, pe)}.pe_dma"
 
 
 def slice_node(machine: Machine, pe: int) -> str:
-    """The HBM slice of the PE with this number in the whole machine."""
+    """The HBM slice of the PE with this number."""
     cube, index = divmod(pe, machine.pes_per_cube)
     sip, cube = divmod(cube, machine.cubes_per_sip)
     return f"sip{sip}.cube{cube}.hbm_ctrl.{index}"
