@@ -1,0 +1,460 @@
+"""The names of the kernel language, for editors and for live functions: `import ahbmc.language as tl`.
+
+A kernel is parsed, never executed, so nothing here computes anything: a call outside a kernel raises `OutsideKernel`.
+The names are those of `triton.language` that the frontend knows, and AHBM's own (`ref`, `wait`, `cycles`, `copy_to`); a
+test holds them and their parameters to the frontend's tables.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Literal, NoReturn
+
+
+class OutsideKernel(RuntimeError):
+    """A function of the kernel language was called by Python."""
+
+
+def _outside(name: str) -> NoReturn:
+    raise OutsideKernel(
+        f"`{name}` belongs to the kernel language: it can only stand in a kernel, that is in a kernel file or in a "
+        "function under @ahbmc.jit, which are parsed and never executed"
+    )
+
+
+class dtype:
+    """The type of the elements of a block."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class constexpr:
+    """The annotation of a parameter that the compiler knows; as a call, a value that it knows."""
+
+    def __init__(self, value: Any):
+        self.value = value
+
+
+class PropagateNan:
+    """What `maximum` and `minimum` do with a NaN."""
+
+    ALL: Literal["all"] = "all"
+    NONE: Literal["none"] = "none"
+
+
+int1 = dtype("int1")
+int8 = dtype("int8")
+int16 = dtype("int16")
+int32 = dtype("int32")
+int64 = dtype("int64")
+uint8 = dtype("uint8")
+uint16 = dtype("uint16")
+uint32 = dtype("uint32")
+uint64 = dtype("uint64")
+float8e5 = dtype("float8e5")
+float8e4nv = dtype("float8e4nv")
+float16 = dtype("float16")
+bfloat16 = dtype("bfloat16")
+float32 = dtype("float32")
+float64 = dtype("float64")
+
+
+# Blocks, memory and arithmetic
+
+
+def program_id(axis: Any) -> Any:
+    """The number of this program on an axis (0, 1 or 2) of the launch grid."""
+    _outside("program_id")
+
+
+def num_programs(axis: Any) -> Any:
+    """The number of programs on an axis of the launch grid."""
+    _outside("num_programs")
+
+
+def arange(start: Any, end: Any) -> Any:
+    """The block `[start, start + 1, ..., end - 1]`; the number of elements is a power of two."""
+    _outside("arange")
+
+
+def full(shape: Any, value: Any, dtype: Any) -> Any:
+    """A block of a shape, filled with a value."""
+    _outside("full")
+
+
+def where(condition: Any, x: Any, y: Any) -> Any:
+    """`x` where the condition holds, `y` elsewhere."""
+    _outside("where")
+
+
+def trans(input: Any, *dims: Any) -> Any:
+    """The block with its axes permuted; without `dims` the last two swapped."""
+    _outside("trans")
+
+
+def permute(input: Any, *dims: Any) -> Any:
+    """The block with its axes in the order `dims`."""
+    _outside("permute")
+
+
+def reshape(input: Any, *shape: Any, can_reorder: Any = False) -> Any:
+    """The elements in row-major order as a block of another shape."""
+    _outside("reshape")
+
+
+def view(input: Any, *shape: Any, can_reorder: Any = False) -> Any:
+    """The same as `reshape`."""
+    _outside("view")
+
+
+def ravel(x: Any, can_reorder: Any = False) -> Any:
+    """The elements as a block of one axis."""
+    _outside("ravel")
+
+
+def expand_dims(input: Any, axis: Any) -> Any:
+    """The block with an axis of one element put in at `axis`."""
+    _outside("expand_dims")
+
+
+def broadcast_to(input: Any, *shape: Any) -> Any:
+    """The block repeated along its axes of one element up to a shape."""
+    _outside("broadcast_to")
+
+
+def broadcast(input: Any, other: Any) -> Any:
+    """Two blocks, each repeated to the shape of both."""
+    _outside("broadcast")
+
+
+def pointer_type(element_ty: Any, address_space: Any = 1, const: Any = False) -> Any:
+    """The type of pointers to elements of a type."""
+    _outside("pointer_type")
+
+
+def load(
+    pointer: Any,
+    mask: Any = None,
+    other: Any = None,
+    boundary_check: Any = (),
+    padding_option: Any = "",
+    cache_modifier: Any = "",
+    eviction_policy: Any = "",
+    volatile: Any = False,
+) -> Any:
+    """Read the elements at a pointer, a block of pointers, a block pointer or a region (`ref`)."""
+    _outside("load")
+
+
+def store(
+    pointer: Any,
+    value: Any,
+    mask: Any = None,
+    boundary_check: Any = (),
+    cache_modifier: Any = "",
+    eviction_policy: Any = "",
+) -> Any:
+    """Write a value at a pointer, a block of pointers, a block pointer or a region (`ref`)."""
+    _outside("store")
+
+
+def make_block_ptr(base: Any, shape: Any, strides: Any, offsets: Any, block_shape: Any, order: Any = None) -> Any:
+    """A pointer to a block of a tensor of a given shape and strides."""
+    _outside("make_block_ptr")
+
+
+def advance(base: Any, offsets: Any) -> Any:
+    """A block pointer moved on by offsets."""
+    _outside("advance")
+
+
+def maximum(x: Any, y: Any, propagate_nan: Any = "none") -> Any:
+    """The larger of two values, element by element."""
+    _outside("maximum")
+
+
+def minimum(x: Any, y: Any, propagate_nan: Any = "none") -> Any:
+    """The smaller of two values, element by element."""
+    _outside("minimum")
+
+
+def cast(input: Any, dtype: Any, fp_downcast_rounding: Any = None, bitcast: Any = False) -> Any:
+    """The value as another type; with `bitcast` its bits."""
+    _outside("cast")
+
+
+def to(input: Any, dtype: Any, fp_downcast_rounding: Any = None, bitcast: Any = False) -> Any:
+    """The same as `cast`; kernels write `x.to(dtype)`."""
+    _outside("to")
+
+
+def dot(
+    input: Any,
+    other: Any,
+    acc: Any = None,
+    input_precision: Any = None,
+    allow_tf32: Any = None,
+    max_num_imprecise_acc: Any = None,
+    out_dtype: Any = None,
+) -> Any:
+    """The matrix product of two blocks, added to `acc` if that is given; accumulates in float32."""
+    _outside("dot")
+
+
+def fdiv(x: Any, y: Any, ieee_rounding: Any = False) -> Any:
+    """The quotient of two floats."""
+    _outside("fdiv")
+
+
+def div_rn(x: Any, y: Any) -> Any:
+    """The quotient of two floats, rounded to nearest."""
+    _outside("div_rn")
+
+
+def abs(x: Any) -> Any:
+    """The absolute value."""
+    _outside("abs")
+
+
+def exp(x: Any) -> Any:
+    """e to the power of x."""
+    _outside("exp")
+
+
+def exp2(x: Any) -> Any:
+    """2 to the power of x."""
+    _outside("exp2")
+
+
+def log(x: Any) -> Any:
+    """The natural logarithm."""
+    _outside("log")
+
+
+def log2(x: Any) -> Any:
+    """The logarithm to base 2."""
+    _outside("log2")
+
+
+def sqrt(x: Any) -> Any:
+    """The square root."""
+    _outside("sqrt")
+
+
+def sqrt_rn(x: Any) -> Any:
+    """The square root, rounded to nearest."""
+    _outside("sqrt_rn")
+
+
+def rsqrt(x: Any) -> Any:
+    """1 / sqrt(x)."""
+    _outside("rsqrt")
+
+
+def sin(x: Any) -> Any:
+    """The sine."""
+    _outside("sin")
+
+
+def cos(x: Any) -> Any:
+    """The cosine."""
+    _outside("cos")
+
+
+def erf(x: Any) -> Any:
+    """The error function."""
+    _outside("erf")
+
+
+def floor(x: Any) -> Any:
+    """The largest integer not above x."""
+    _outside("floor")
+
+
+def ceil(x: Any) -> Any:
+    """The smallest integer not below x."""
+    _outside("ceil")
+
+
+def fma(x: Any, y: Any, z: Any) -> Any:
+    """x * y + z, rounded once."""
+    _outside("fma")
+
+
+def multiple_of(input: Any, values: Any) -> Any:
+    """A promise that values are multiples of a number; changes nothing here."""
+    _outside("multiple_of")
+
+
+def max_contiguous(input: Any, values: Any) -> Any:
+    """A promise that values are contiguous; changes nothing here."""
+    _outside("max_contiguous")
+
+
+def max_constancy(input: Any, values: Any) -> Any:
+    """A promise that values are constant in groups; changes nothing here."""
+    _outside("max_constancy")
+
+
+def assume(cond: Any) -> Any:
+    """A promise that a condition holds; changes nothing here."""
+    _outside("assume")
+
+
+def debug_barrier() -> Any:
+    """Nothing: programs have no threads."""
+    _outside("debug_barrier")
+
+
+def static_assert(cond: Any, msg: Any = "") -> Any:
+    """An error at compile time unless the condition holds."""
+    _outside("static_assert")
+
+
+def static_print(*values: Any) -> Any:
+    """Nothing: compile-time prints are ignored."""
+    _outside("static_print")
+
+
+def device_print(prefix: Any = "", *values: Any, hex: Any = False) -> Any:
+    """Nothing: prints of a running kernel are ignored."""
+    _outside("device_print")
+
+
+def device_assert(cond: Any, msg: Any = "", mask: Any = None) -> Any:
+    """Nothing: checks of a running kernel are ignored."""
+    _outside("device_assert")
+
+
+def range(
+    *bounds: Any,
+    step: Any = None,
+    num_stages: Any = None,
+    loop_unroll_factor: Any = None,
+    disallow_acc_multi_buffer: Any = None,
+    flatten: Any = None,
+    warp_specialize: Any = None,
+    disable_licm: Any = None,
+) -> Any:
+    """The numbers of a loop, as Python's range; the keywords are hints."""
+    _outside("range")
+
+
+def static_range(*bounds: Any, step: Any = None) -> Any:
+    """The numbers of a loop that is unrolled at compile time."""
+    _outside("static_range")
+
+
+# AHBM's own
+
+
+def ref(pointer: Any, shape: Any, strides: Any = None) -> Any:
+    """A region of memory at a pointer, of any shape, to load from, store to or stream; dense without `strides`."""
+    _outside("ref")
+
+
+def wait(*values: Any) -> Any:
+    """Wait until the values are there."""
+    _outside("wait")
+
+
+def cycles(n: Any) -> Any:
+    """Keep PE_CPU busy for n cycles."""
+    _outside("cycles")
+
+
+def copy_to(source: Any, destination: Any) -> Any:
+    """Copy one block into another, in place."""
+    _outside("copy_to")
+
+
+# Library functions, written in the kernel language itself
+
+
+def cdiv(x: Any, div: Any) -> Any:
+    """x / div rounded up."""
+    _outside("cdiv")
+
+
+def zeros(shape: Any, dtype: Any) -> Any:
+    """A block of zeros."""
+    _outside("zeros")
+
+
+def zeros_like(input: Any) -> Any:
+    """A block of zeros of the shape and type of another."""
+    _outside("zeros_like")
+
+
+def clamp(x: Any, min: Any, max: Any, propagate_nan: Any = "none") -> Any:
+    """x, but at least `min` and at most `max`."""
+    _outside("clamp")
+
+
+def sigmoid(x: Any) -> Any:
+    """1 / (1 + exp(-x))."""
+    _outside("sigmoid")
+
+
+def softmax(x: Any, dim: Any = None, keep_dims: Any = False, ieee_rounding: Any = False) -> Any:
+    """The softmax along an axis."""
+    _outside("softmax")
+
+
+def swizzle2d(i: Any, j: Any, size_i: Any, size_j: Any, size_g: Any) -> Any:
+    """Programs of a grid of size_i x size_j renumbered in groups of size_g rows."""
+    _outside("swizzle2d")
+
+
+def max(
+    input: Any,
+    axis: Any = None,
+    return_indices: Any = False,
+    return_indices_tie_break_left: Any = True,
+    keep_dims: Any = False,
+) -> Any:
+    """The largest element along an axis, or of all."""
+    _outside("max")
+
+
+def min(
+    input: Any,
+    axis: Any = None,
+    return_indices: Any = False,
+    return_indices_tie_break_left: Any = True,
+    keep_dims: Any = False,
+) -> Any:
+    """The smallest element along an axis, or of all."""
+    _outside("min")
+
+
+def argmax(input: Any, axis: Any, tie_break_left: Any = True, keep_dims: Any = False) -> Any:
+    """The index of the largest element along an axis."""
+    _outside("argmax")
+
+
+def argmin(input: Any, axis: Any, tie_break_left: Any = True, keep_dims: Any = False) -> Any:
+    """The index of the smallest element along an axis."""
+    _outside("argmin")
+
+
+def sum(input: Any, axis: Any = None, keep_dims: Any = False, dtype: Any = None) -> Any:
+    """The sum along an axis, or of all."""
+    _outside("sum")
+
+
+def xor_sum(input: Any, axis: Any = None, keep_dims: Any = False) -> Any:
+    """The exclusive or of the elements along an axis, or of all."""
+    _outside("xor_sum")
+
+
+def reduce_or(input: Any, axis: Any, keep_dims: Any = False) -> Any:
+    """The bitwise or of the elements along an axis."""
+    _outside("reduce_or")
+
+
+math = sys.modules[__name__]  # Triton has the same functions under `tl.math`
