@@ -1,4 +1,6 @@
-"""Attributes and subscripts of items: `x.dtype`, `x.shape`, `tl.float16.primitive_bitwidth`, `x[:, None]`, `t[0]`. Tables by kind of item."""
+"""Attributes and subscripts of items: `x.dtype`, `x.shape`, `tl.float16.primitive_bitwidth`, `x[:, None]`, `t[0]`.
+Tables by kind of item.
+"""
 
 from __future__ import annotations
 
@@ -152,8 +154,7 @@ def subscript(emit: Emitter, owner: Item, index: Item) -> Item:
 
 def _axes(emit: Emitter, value: Value, index: tuple[Item, ...]) -> Value:
     """`:` keeps an axis, None adds one; a block has no single elements to take."""
-    axis = 0
-    for entry in index:
+    for axis, entry in enumerate(index):
         if entry is None:
             value = emit.expand(value, axis)
         elif not (isinstance(entry, slice) and entry == slice(None)):
@@ -163,7 +164,6 @@ def _axes(emit: Emitter, value: Value, index: tuple[Item, ...]) -> Value:
             )
         elif axis >= len(value.shape):
             raise TypeFault(f"{len(index)} indices for {describe(value)}")
-        axis += 1
     return value
 
 

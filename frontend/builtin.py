@@ -1,7 +1,8 @@
 """A builtin function as a row: its name, its parameters with what each must be, and the function that lowers it.
 
-Rows are written as text close to Triton's own documentation: `row("load", "pointer, mask: value = None, volatile: hint = False", f)`.
-Binding and converting arguments is done once, here and in `KINDS`, so that a lowering function gets what it asked for.
+Rows are written as text close to Triton's own documentation: `row("load", "pointer, mask: value = None, volatile:
+hint = False", f)`. Binding and converting arguments is done once, here and in `KINDS`, so that a lowering function
+gets what it asked for.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from .values import Item, Value, describe
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a builtin. `kind` names a row of `KINDS`; a parameter without default is required; `*name` takes the rest."""
+    """A parameter of a builtin. `kind` names a row of `KINDS`; a parameter without default is required; `*name` takes
+    the rest.
+    """
 
     name: str
     kind: str = "item"
@@ -71,7 +74,7 @@ def _parameter(text: str) -> Parameter:
     return Parameter(name.lstrip("*"), kind, value, not default and not name.startswith("*"), name.startswith("*"))
 
 
-# What a parameter can ask for ---------------------------------------------------------------------------------------------------------
+# What a parameter can ask for ---------------------------------------------------------------------
 
 
 def _number(_: Emitter, item: Item) -> Item:

@@ -110,7 +110,9 @@ def is_constexpr(annotation: syntax.Expression | None) -> bool:
 
 
 def bind_function(emit: Emitter, tree: syntax.Function, arguments: Arguments) -> dict[str, Argument | None]:
-    """Parameter -> argument, None where its default stands. Raises AhbmcError at the argument that does not fit, or at the call."""
+    """Parameter -> argument, None where its default stands. Raises AhbmcError at the argument that does not fit, or
+    at the call.
+    """
     plain = [p for p in tree.parameters if p.kind == "plain"]
     rest = next((p for p in tree.parameters if p.kind == "rest"), None)
     names = [p.name for p in tree.parameters if p.kind in ("plain", "keyword")]

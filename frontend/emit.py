@@ -1,7 +1,8 @@
-"""Making ops: every op that the frontend makes is made here or through here, at the place of kernel text that is being lowered.
+"""Making ops: every op that the frontend makes is made here or through here, at the place of kernel text that is
+being lowered.
 
-An `Emitter` knows where the next op goes and which text it comes from. It converts values from type to type and shape to shape as
-Triton does; operators and functions build on that.
+An `Emitter` knows where the next op goes and which text it comes from. It converts values from type to type and shape
+to shape as Triton does; operators and functions build on that.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class Emitter:
         # Library functions are inlined at the place of their call: nothing in them is the user's text.
         self.pinned: Site | None = None
 
-    # Places ---------------------------------------------------------------------------------------------------------------------------
+    # Places ---------------------------------------------------------------------------------------
 
     def at(self, text: Text, span: Span) -> None:
         """Say that what follows comes from `span`."""
@@ -82,7 +83,7 @@ class Emitter:
         finally:
             self.into = outer
 
-    # Ops ------------------------------------------------------------------------------------------------------------------------------
+    # Ops ------------------------------------------------------------------------------------------
 
     def insert(self, op: Operation) -> Operation:
         if self.into is None:
@@ -108,7 +109,7 @@ class Emitter:
         op = arith.ConstantOp(attribute)
         return Value(self.insert(op).results[0], block(shape, dtype), None if shape else number)
 
-    # Conversions ----------------------------------------------------------------------------------------------------------------------
+    # Conversions ----------------------------------------------------------------------------------
 
     def value(self, item: Item) -> Value:
         """A kernel-time value of an item: a number takes the type that it has by itself."""

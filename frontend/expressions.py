@@ -32,6 +32,9 @@ class Frame:
 class Expressions(ABC):
     """Evaluates expressions in the present frame."""
 
+    emit: Emitter
+    frame: Frame
+
     def __init__(self, emit: Emitter, frame: Frame):
         self.emit = emit
         self.frame = frame
@@ -55,7 +58,7 @@ class Expressions(ABC):
     def inline(self, function: JitFunction, arguments: Arguments) -> Item:
         """The result of a function of the kernel language, lowered in place."""
 
-    # Places ---------------------------------------------------------------------------------------------------------------------------
+    # Places ---------------------------------------------------------------------------------------
 
     def at(self, node: syntax.Node) -> None:
         """Say that what follows comes from `node`."""
@@ -74,7 +77,7 @@ class Expressions(ABC):
         except TypeFault as fault:
             raise self.emit.fail(str(fault), fault.hint, site=self.site(node)) from None
 
-    # Names and literals ---------------------------------------------------------------------------------------------------------------
+    # Names and literals ---------------------------------------------------------------------------
 
     def _name(self, node: syntax.Name) -> Item:
         names = self.frame.names
@@ -100,7 +103,9 @@ class Expressions(ABC):
         raise self.emit.fail(f"undefined name '{node.id}'", hint, site=self.site(node))
 
     def evaluate_global(self, module: Module, node: syntax.Expression) -> Item:
-        """The value of a global constant. What is no constant is of the host, and refused only where a kernel uses it."""
+        """The value of a global constant. What is no constant is of the host, and refused only where a kernel uses
+        it.
+        """
         outer, self.frame = self.frame, Frame(module)
         into, self.emit.into = self.emit.into, None
         site, pinned = self.emit.site, self.emit.pinned
@@ -131,7 +136,7 @@ class Expressions(ABC):
             raise self.emit.fail(f"'*' needs a tuple, not {describe(items)}", site=self.site(node))
         return items
 
-    # Operators ------------------------------------------------------------------------------------------------------------------------
+    # Operators ------------------------------------------------------------------------------------
 
     def _binary(self, node: syntax.Binary) -> Item:
         left, right = self.evaluate(node.left), self.evaluate(node.right)
@@ -169,7 +174,9 @@ class Expressions(ABC):
         return a and b
 
     def _logical(self, node: syntax.Logical) -> Item:
-        """`and`, `or`: from the left while known at compile time, so that what decides early keeps the rest from being evaluated."""
+        """`and`, `or`: from the left while known at compile time, so that what decides early keeps the rest from
+        being evaluated.
+        """
         result: Item = self.evaluate(node.operands[0])
         for operand in node.operands[1:]:
             if not isinstance(result, Value):
@@ -212,7 +219,7 @@ class Expressions(ABC):
         template = merge.pair(on_true, on_false)
         if isinstance(template, merging.Split):
             raise TypeFault(f"the two sides do not go together: {template.reason}")
-        if merge.pure and all(not isinstance(v.type, merging.BlockType) for v in merge.left):
+        if merge.pure and all(not v.is_block for v in merge.left):
             return self._select(test, then, orelse, merge, template)
         merge.finish()
         op = scf.IfOp(test.ssa, merge.types, Region(then), Region(orelse))
@@ -232,7 +239,7 @@ class Expressions(ABC):
         chosen = [self.emit.insert(tl.SelectOp(test.ssa, a.ssa, b.ssa)).results[0] for a, b in pairs]
         return merge.rebuild(template, chosen)
 
-    # Attributes, subscripts, calls ----------------------------------------------------------------------------------------------------
+    # Attributes, subscripts, calls ----------------------------------------------------------------
 
     def _attribute(self, node: syntax.Attribute) -> Item:
         owner = self.evaluate(node.value)

@@ -41,7 +41,9 @@ def grammar() -> Lark:
 
 
 def _cache_file(source: str) -> Path | None:
-    """Where the built parser is kept: one file per grammar, Lark and Python. None where the folder cannot be written."""
+    """Where the built parser is kept: one file per grammar, Lark and Python. None where the folder cannot be
+    written.
+    """
     root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ahbmc"
     try:
         root.mkdir(parents=True, exist_ok=True)

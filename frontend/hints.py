@@ -134,7 +134,8 @@ HINTS: tuple[Builtin, ...] = (
     row(
         "range",
         "*bounds, step: item = None, num_stages: hint = None, loop_unroll_factor: hint = None, "
-        "disallow_acc_multi_buffer: hint = None, flatten: hint = None, warp_specialize: hint = None, disable_licm: hint = None",
+        "disallow_acc_multi_buffer: hint = None, flatten: hint = None, warp_specialize: hint = None, "
+        "disable_licm: hint = None",
         _iteration(static=False),
     ),
     row("static_range", "*bounds, step: item = None", _iteration(static=True)),

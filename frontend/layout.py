@@ -1,6 +1,7 @@
 """From lines to blocks: the filter between lexer and parser that turns indentation into `_INDENT` and `_DEDENT`.
 
-Lark has such a filter, but its faults carry no position. Brackets are already known to pair up here: `pieces.py` checks a whole file.
+Lark has such a filter, but its faults carry no position. Brackets are already known to pair up here: `pieces.py`
+checks a whole file.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ TAB_WIDTH = 8
 
 
 class Layout(PostLex):
-    """A filter of tokens. Before each parse: `start` is the indentation of the piece's first line, `end` the length of its text, and
-    `report` makes the error for a fault at an offset."""
+    """A filter of tokens. Before each parse: `start` is the indentation of the piece's first line, `end` the length
+    of its text, and `report` makes the error for a fault at an offset."""
 
     always_accept = ("_NEWLINE",)
 

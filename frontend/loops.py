@@ -1,13 +1,15 @@
 """Loops: `for` over ranges and tuples, `while`.
 
-A run-time loop carries the names that its body changes. Which these are is known only once the body is lowered, so all that the body may
-bind are carried first, and those that turn out unchanged are dropped. A compile-time constant that the body changes becomes a value, and
-the body is lowered again.
+A run-time loop carries the names that its body changes. Which these are is known only once the body is lowered, so
+all that the body may bind are carried first, and those that turn out unchanged are dropped. A compile-time constant
+that the body changes becomes a value, and the body is lowered again.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import ClassVar
 
 from xdsl.dialects import scf
 from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
@@ -15,7 +17,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
 from . import scopes, syntax
 from .statements import WRITERS, Statements
 from .types import DType, TypeFault, int32, ir_type, promote_integers, type_of_number
-from .values import Item, Iteration, Undefined, Value, describe
+from .values import Item, Iteration, Undefined, Value, describe, parts, with_parts
 
 _MOST_UNROLLED = 65536
 
@@ -41,7 +43,7 @@ class Loops(Statements):
                     f"{describe(iterable)} cannot be looped over", hint, site=self.site(statement.iterable)
                 )
 
-    # Unrolled -------------------------------------------------------------------------------------------------------------------------
+    # Unrolled -------------------------------------------------------------------------------------
 
     def _numbers(self, loop: Iteration) -> tuple[Item, ...]:
         start, stop, step = (b.known if isinstance(b, Value) else b for b in (loop.start, loop.stop, loop.step))
@@ -67,10 +69,12 @@ class Loops(Statements):
             self.run(statement.body)
         self.frame.loops -= 1
 
-    # Run-time for ---------------------------------------------------------------------------------------------------------------------
+    # Run-time for ---------------------------------------------------------------------------------
 
     def _counted(self, statement: syntax.For, loop: Iteration) -> None:
-        """`scf.for` with a positive step: a negative one is turned round here, before any pass could take it for an empty loop."""
+        """`scf.for` with a positive step: a negative one is turned round here, before any pass could take it for an
+        empty loop.
+        """
         step = loop.step.known if isinstance(loop.step, Value) and loop.step.known is not None else loop.step
         if step == 0:
             raise TypeFault("a range with a step of 0")
@@ -141,7 +145,7 @@ class Loops(Statements):
         finally:
             self.frame = outer
 
-    # While ----------------------------------------------------------------------------------------------------------------------------
+    # While ----------------------------------------------------------------------------------------
 
     def _while(self, statement: syntax.While) -> None:
         if statement.orelse:
@@ -191,7 +195,7 @@ class Loops(Statements):
         finally:
             self.frame = outer
 
-    _rules = {**Statements._rules, syntax.For: _for, syntax.While: _while}
+    _rules: ClassVar = {**Statements._rules, syntax.For: _for, syntax.While: _while}
 
 
 class Kept:
@@ -252,11 +256,12 @@ class Carried:
         return changed
 
     def _materialised(self, name: str, before: Item, now: Item) -> Item:
-        if isinstance(before, tuple):
-            if not isinstance(now, tuple) or len(now) != len(before):
+        inner, after = parts(before), parts(now)
+        if inner is not None:
+            if after is None or type(before) is not type(now) or len(after) != len(inner):
                 raise self._changes(name, before, now)
-            parts = tuple(self._materialised(name, b, n) for b, n in zip(before, now, strict=True))
-            return before if all(p is b for p, b in zip(parts, before, strict=True)) else parts
+            made = tuple(self._materialised(name, b, n) for b, n in zip(inner, after, strict=True))
+            return before if all(m is b for m, b in zip(made, inner, strict=True)) else with_parts(before, made)
         if isinstance(before, Value) or before is now or (type(before) is type(now) and before == now):
             return before
         if isinstance(before, bool | int | float) and isinstance(now, Value | bool | int | float):
@@ -302,9 +307,10 @@ class Carried:
 
     def _fitting(self, name: str, before: Item, now: Item) -> list[Value]:
         """The leaves of a name at the end of the body, each of the type that it had before."""
-        if isinstance(before, tuple):
-            assert isinstance(now, tuple)
-            return [leaf for b, n in zip(before, now, strict=True) for leaf in self._fitting(name, b, n)]
+        inner, after = parts(before), parts(now)
+        if inner is not None:
+            assert after is not None
+            return [leaf for b, n in zip(inner, after, strict=True) for leaf in self._fitting(name, b, n)]
         if not isinstance(before, Value):
             return []
         if isinstance(now, bool | int | float) and isinstance(before.element, DType) and not before.is_block:
@@ -334,19 +340,21 @@ class Carried:
 
 
 def _leaves(item: Item) -> list[Value]:
-    if isinstance(item, tuple):
-        return [leaf for part in item for leaf in _leaves(part)]
+    inner = parts(item)
+    if inner is not None:
+        return [leaf for part in inner for leaf in _leaves(part)]
     return [item] if isinstance(item, Value) else []
 
 
-def _replaced(item: Item, values: list[BlockArgument] | list[SSAValue], position: int) -> tuple[Item, int]:
+def _replaced(item: Item, values: Sequence[SSAValue], position: int) -> tuple[Item, int]:
     """The item with the values from `position` on in place of its leaves, and the position after them."""
-    if isinstance(item, tuple):
-        parts: list[Item] = []
-        for part in item:
-            new, position = _replaced(part, values, position)
-            parts.append(new)
-        return tuple(parts), position
+    inner = parts(item)
+    if inner is not None:
+        new: list[Item] = []
+        for part in inner:
+            replaced, position = _replaced(part, values, position)
+            new.append(replaced)
+        return with_parts(item, tuple(new)), position
     if isinstance(item, Value):
         return Value(values[position], item.type), position + 1
     return item, position

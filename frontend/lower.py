@@ -38,7 +38,9 @@ class KernelParameter:
 
 
 def kernel_names(source: str, file: str) -> tuple[str, ...]:
-    """The names of the functions under a jit decorator, in order. Raises AhbmcError where the file cannot be taken apart."""
+    """The names of the functions under a jit decorator, in order. Raises AhbmcError where the file cannot be taken
+    apart.
+    """
     return Module(Text(file, source)).kernels
 
 
@@ -58,8 +60,8 @@ def compile_kernel(
 ) -> ModuleOp:
     """The `tl` module of one kernel: a function of its run-time arguments, specialised for its constants.
 
-    `signature` gives each run-time argument a type in Triton's notation (`*fp16`, `i32`), `constants` each other its value. Raises
-    AhbmcError with the place of every fault; nothing in a kernel's text makes any other exception.
+    `signature` gives each run-time argument a type in Triton's notation (`*fp16`, `i32`), `constants` each other its
+    value. Raises AhbmcError with the place of every fault; nothing in a kernel's text makes any other exception.
     """
     module = Module(Text(file, source))
     try:
@@ -153,7 +155,7 @@ class _Kernel:
         if name in self.signature:
             if is_constexpr(parameter.annotation):
                 raise emit.fail(
-                    f"'{name}' is a tl.constexpr, so it needs a value at compile time, not the type {self.signature[name]}",
+                    f"'{name}' is a tl.constexpr: it needs a compile-time value, not the type {self.signature[name]}",
                     f"give a constant for '{name}'",
                     site=site,
                 )

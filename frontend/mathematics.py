@@ -103,7 +103,9 @@ def _dot(
     max_num_imprecise_acc: Item,
     out_dtype: DType | None,
 ) -> Item:
-    """Triton's dot: operands of one type, sums in f32 (i32, f64), the result in `out_dtype` or the accumulator's type."""
+    """Triton's dot: operands of one type, sums in f32 (i32, f64), the result in `out_dtype` or the accumulator's
+    type.
+    """
     for operand in (input, other):
         if len(operand.shape) != 2:
             raise TypeFault(f"blocks of two axes are needed, not {describe(operand)}")

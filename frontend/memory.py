@@ -115,7 +115,7 @@ def _store(
     return None
 
 
-# Block pointers -----------------------------------------------------------------------------------------------------------------------
+# Block pointers -----------------------------------------------------------------------------------
 
 
 def _make_block_ptr(
@@ -203,11 +203,13 @@ def _load_block(
     return emit.make(op, BlockType(pointer.block, element))
 
 
-# Regions ------------------------------------------------------------------------------------------------------------------------------
+# Regions ------------------------------------------------------------------------------------------
 
 
 def _ref(emit: Emitter, pointer: Item, shape: tuple[int, ...], strides: Item) -> Item:
-    """A region: rows of `shape` from a pointer on; without strides its elements lie one after another, the last axis fastest."""
+    """A region: rows of `shape` from a pointer on; without strides its elements lie one after another, the last axis
+    fastest.
+    """
     address, element = _address(pointer)
     if address.is_block:
         raise TypeFault(f"a region starts at a single pointer, not {describe(pointer)}")

@@ -1,7 +1,7 @@
 """Where two branches meet: which items both leave behind, and the values that must be carried out of them.
 
-An item is a tree of tuples whose leaves are values or compile-time things. Equal compile-time things stay what they are; values are
-carried; anything else has no one value afterwards, which is said when it is used.
+An item is a tree of tuples whose leaves are values or compile-time things. Equal compile-time things stay what they
+are; values are carried; anything else has no one value afterwards, which is said when it is used.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from .emit import Emitter, ssa
-from .types import BlockType, DType, Type, type_of_number
-from .values import Item, Value, describe
+from .types import DType, Type, type_of_number
+from .values import BlockPointer, Item, Value, describe, parts, with_parts
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,15 @@ class Same:
     item: Item
 
 
-Template = Carried | Split | Same | tuple["Template", ...]
+@dataclass(frozen=True)
+class Parts:
+    """An item of the make of `like`, with these parts."""
+
+    like: Item
+    parts: tuple[Template, ...]
+
+
+Template = Carried | Split | Same | Parts
 
 
 class Merge:
@@ -65,11 +73,12 @@ class Merge:
         """The template of two items that meet."""
         if a is b:
             return Same(a)
-        if isinstance(a, tuple) and isinstance(b, tuple):
-            if len(a) != len(b):
-                return Split(f"a tuple of {len(a)} in one branch and of {len(b)} in the other")
-            parts = tuple(self.pair(x, y) for x, y in zip(a, b, strict=True))
-            return next((p for p in parts if isinstance(p, Split)), parts)
+        left, right = parts(a), parts(b)
+        if left is not None and right is not None and type(a) is type(b):
+            if len(left) != len(right) or (isinstance(a, BlockPointer) and describe(a) != describe(b)):
+                return Split(f"{describe(a)} in one branch and {describe(b)} in the other")
+            found = tuple(self.pair(x, y) for x, y in zip(left, right, strict=True))
+            return next((p for p in found if isinstance(p, Split)), Parts(a, found))
         if not isinstance(a, Value) and not isinstance(b, Value) and type(a) is type(b) and a == b:
             return Same(a)
         return self._values(a, b)
@@ -111,10 +120,7 @@ class Merge:
                 return Value(results[template.number], template.type)
             case Same():
                 return template.item
-            case tuple():
-                return tuple(self.rebuild(part, results) for part in template)
+            case Parts():
+                return with_parts(template.like, tuple(self.rebuild(part, results) for part in template.parts))
             case Split():
                 raise AssertionError("a split item is handled by its owner")
-
-
-__all__ = ["BlockType", "Merge", "Same", "Split", "Template"]

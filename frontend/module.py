@@ -71,7 +71,9 @@ class Module:
 
     @cached_property
     def _imported(self) -> dict[str, Item]:
-        """What the file's imports bind. Where a name is imported twice (`try: ... except ImportError: ...`), what we know wins."""
+        """What the file's imports bind. Where a name is imported twice (`try: ... except ImportError: ...`), what we
+        know wins.
+        """
         names: dict[str, Item] = {}
         for piece in self.pieces:
             if piece.kind == "import":

@@ -1,6 +1,8 @@
-"""Modules that a kernel may name, and what their names stand for: the tables of builtins, the types, and the library `standard.tl`.
+"""Modules that a kernel may name, and what their names stand for: the tables of builtins, the types, and the library
+`standard.tl`.
 
-A module is known by its full dotted path, whatever a file calls it (`import triton.language as tl`, `from ahbmc import language as al`).
+A module is known by its full dotted path, whatever a file calls it (`import triton.language as tl`, `from ahbmc
+import language as al`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """What lies where in a kernel file: its functions, imports and constants, found by layout alone.
 
-A kernel file is a Python file, most of which may be host code in any Python at all. So the file is not parsed as a whole: this scan finds
-logical lines (knowing strings, comments, brackets and continued lines), and only the pieces that a kernel needs go to the parser, when
-they are needed. A piece is cut so that decorators, which are host code, stay outside. Nothing is ever executed.
+A kernel file is a Python file, most of which may be host code in any Python at all. So the file is not parsed as a
+whole: this scan finds logical lines (knowing strings, comments, brackets and continued lines), and only the pieces
+that a kernel needs go to the parser, when they are needed. A piece is cut so that decorators, which are host code,
+stay outside. Nothing is ever executed.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ class Line:
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a file. `span` starts at the first word of the piece's first line, `width` is that line's indentation."""
+    """A part of a file. `span` starts at the first word of the piece's first line, `width` is that line's
+    indentation.
+    """
 
     kind: Literal["function", "import", "constant"]
     name: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from xdsl.dialects import scf
 from xdsl.ir import Block, Region
@@ -33,7 +33,8 @@ class Statements(Expressions):
     def run(self, body: syntax.Body) -> Returned | None:
         """Lower statements up to a return; None if the end is reached without one.
 
-        What follows a run-time `if` that may return is lowered inside its branches, so that it only runs where none has returned.
+        What follows a run-time `if` that may return is lowered inside its branches, so that it only runs where none
+        has returned.
         """
         pending = list(reversed(body))
         while pending:
@@ -78,7 +79,7 @@ class Statements(Expressions):
         self.at(statement)
         return Returned(item)
 
-    # Assignments ----------------------------------------------------------------------------------------------------------------------
+    # Assignments ----------------------------------------------------------------------------------
 
     def _assign(self, statement: syntax.Assign) -> None:
         item = self.evaluate(statement.value)
@@ -87,7 +88,9 @@ class Statements(Expressions):
             self.bind(target, self._settled(item))
 
     def _settled(self, item: Item) -> Item:
-        """What a name holds after a plain assignment: a Python number has become a value of its own type, as in Triton."""
+        """What a name holds after a plain assignment: a Python number has become a value of its own type, as in
+        Triton.
+        """
         if isinstance(item, tuple):
             return tuple(self._settled(i) for i in item)
         if isinstance(item, bool | int | float) and self.emit.into is not None:
@@ -145,7 +148,7 @@ class Statements(Expressions):
             item = item.known
         self.bind(statement.target, item)
 
-    # Effects and checks ---------------------------------------------------------------------------------------------------------------
+    # Effects and checks ---------------------------------------------------------------------------
 
     def _evaluate(self, statement: syntax.Evaluate) -> None:
         if not isinstance(statement.value, syntax.Constant):
@@ -172,7 +175,7 @@ class Statements(Expressions):
     def _pass(self, statement: syntax.Pass) -> None:
         pass
 
-    # Branches -------------------------------------------------------------------------------------------------------------------------
+    # Branches -------------------------------------------------------------------------------------
 
     def _in_block(self, body: syntax.Body, names: dict[str, Item]) -> tuple[Block, dict[str, Item], Returned | None]:
         """A body lowered into a block of its own: the block, the names after it, and whether it returned."""
@@ -233,7 +236,7 @@ class Statements(Expressions):
         self.emit.insert(op)
         return Returned(merge.rebuild(template, list(op.results)))
 
-    # Functions ------------------------------------------------------------------------------------------------------------------------
+    # Functions ------------------------------------------------------------------------------------
 
     def inline(self, function: JitFunction, arguments: Arguments) -> Item:
         """Lower a function of the kernel language in place of its call."""
@@ -255,7 +258,8 @@ class Statements(Expressions):
             if is_constexpr(parameter.annotation) and isinstance(argument.item, Value):
                 if argument.item.known is None:
                     raise emit.fail(
-                        f"'{parameter.name}' of {function.name} is a tl.constexpr, but {describe(argument.item)} is given",
+                        f"'{parameter.name}' of {function.name} is a tl.constexpr, "
+                        f"but {describe(argument.item)} is given",
                         "pass a compile-time constant",
                         site=argument.site,
                     )
@@ -271,7 +275,7 @@ class Statements(Expressions):
             self.frame, emit.site, emit.pinned = outer, call, pinned
         return returned.item if returned else None
 
-    _rules: dict[type[Any], Callable[[Any, Any], None]] = {
+    _rules: ClassVar[dict[type[Any], Callable[[Any, Any], None]]] = {
         syntax.Assign: _assign,
         syntax.Augmented: _augmented,
         syntax.Annotated: _annotated,

@@ -1,7 +1,7 @@
 """The syntax tree of the kernel language: plain frozen data, every node with its span of the file's text.
 
-The tree says what was written, not whether a kernel may say it: statements and expressions that no kernel may use are nodes too, so
-that they can be refused by name and place.
+The tree says what was written, not whether a kernel may say it: statements and expressions that no kernel may use are
+nodes too, so that they can be refused by name and place.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class Node:
     span: Span
 
 
-# Expressions ------------------------------------------------------------------------------------------------------------------------
+# Expressions --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ Expression = (
 )
 
 
-# Statements -------------------------------------------------------------------------------------------------------------------------
+# Statements ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,6 @@
-"""All builtin functions, by the module that has them. Library functions written in the kernel language are in standard.tl."""
+"""All builtin functions, by the module that has them. Library functions written in the kernel language are in
+standard.tl.
+"""
 
 from __future__ import annotations
 

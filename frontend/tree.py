@@ -36,7 +36,7 @@ class TreeBuilder:
         where = tree if isinstance(tree, Token) else tree.meta
         return self.base + (getattr(where, "start_pos", 0) or 0), self.base + (getattr(where, "end_pos", 0) or 0)
 
-    # Expressions ----------------------------------------------------------------------------------------------------------------------
+    # Expressions ----------------------------------------------------------------------------------
 
     def _name(self, t: Child) -> s.Name:
         return s.Name(self._span(t), str(t.children[0]))
@@ -111,7 +111,7 @@ class TreeBuilder:
         return s.Subscript(self._span(t), self.build(value), self.build(index))
 
     def _slice(self, t: Child) -> s.Slice:
-        lower, upper, step = (list(t.children) + [None])[:3]
+        lower, upper, step = [*t.children, None][:3]
         return s.Slice(self._span(t), self.build(lower), self.build(upper), self.build(step))
 
     def _call(self, t: Child) -> s.Call:
@@ -163,7 +163,7 @@ class TreeBuilder:
     def _comprehension(self, t: Child) -> s.Comprehension:
         return s.Comprehension(self._span(t))
 
-    # Statements -----------------------------------------------------------------------------------------------------------------------
+    # Statements -----------------------------------------------------------------------------------
 
     def _body(self, t: Child) -> s.Body:
         """The statements of a block; a line of several simple ones is flattened."""

@@ -1,7 +1,8 @@
 """Triton's types and its rules of promotion, exactly.
 
-The IR's integers have no sign; here they have. A kernel-time value has one of these types, a Python number has none until it meets a
-value (`Number`): then it takes the value's type unless it is of a higher kind. Nothing here knows the IR but `ir_type`.
+The IR's integers have no sign; here they have. A kernel-time value has one of these types, a Python number has none
+until it meets a value (`Number`): then it takes the value's type unless it is of a higher kind. Nothing here knows
+the IR but `ir_type`.
 """
 
 from __future__ import annotations
@@ -194,7 +195,7 @@ def block(shape: tuple[int, ...], element: ScalarType) -> Type:
     return BlockType(shape, element) if shape else element
 
 
-# Promotion --------------------------------------------------------------------------------------------------------------------------
+# Promotion ----------------------------------------------------------------------------------------
 
 
 def type_of_number(value: Number) -> DType:
@@ -222,7 +223,9 @@ def promote_integers(a: DType, b: DType) -> DType:
 def computation_type(
     a: DType, b: DType, *, a_weak: bool = False, b_weak: bool = False, division: bool = False
 ) -> DType:
-    """The type in which an operator computes. `weak` marks a Python number, `division` the operators / // %. Raises TypeFault."""
+    """The type in which an operator computes. `weak` marks a Python number, `division` the operators / // %. Raises
+    TypeFault.
+    """
     if a_weak != b_weak:
         number, value = (a, b) if a_weak else (b, a)
         if number.kind <= value.kind:

@@ -1,13 +1,14 @@
-"""What a name of a kernel can stand for while it is compiled: a value of kernel time, or something known at compile time.
+"""What a name of a kernel can stand for while it is compiled: a value of kernel time, or something known at compile
+time.
 
-Compile-time things are plain Python objects where Python has them (numbers, strings, None, tuples) and the small classes below where it
-has not. A `Value` is a kernel-time scalar, pointer or block.
+Compile-time things are plain Python objects where Python has them (numbers, strings, None, tuples) and the small
+classes below where it has not. A `Value` is a kernel-time scalar, pointer or block.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 from xdsl.ir import SSAValue
 
@@ -55,7 +56,9 @@ class Region:
 
 @dataclass(frozen=True, eq=False)
 class BlockPointer:
-    """`tl.make_block_ptr(...)`: a base with the tensor's shape and strides, and the block's offsets in it, all scalars of 64 bits."""
+    """`tl.make_block_ptr(...)`: a base with the tensor's shape and strides, and the block's offsets in it, all
+    scalars of 64 bits.
+    """
 
     base: Value
     sizes: tuple[Value, ...]
@@ -115,10 +118,45 @@ class Undefined:
     span: syntax.Span = field(default=(0, 0), compare=False)
 
 
-Item: TypeAlias = (
-    "Value | Region | BlockPointer | Namespace | Opaque | JitFunction | Method | Iteration | Undefined | Builtin"
-    " | DType | PointerType | BlockType | bool | int | float | str | slice | tuple[Item, ...] | None"
-)
+Item: TypeAlias = Union[
+    Value,
+    Region,
+    BlockPointer,
+    Namespace,
+    Opaque,
+    JitFunction,
+    Method,
+    Iteration,
+    Undefined,
+    "Builtin",
+    DType,
+    PointerType,
+    BlockType,
+    bool,
+    int,
+    float,
+    str,
+    "slice[Any, Any, Any]",
+    "tuple[Item, ...]",
+    None,
+]
+
+
+def parts(item: Item) -> tuple[Item, ...] | None:
+    """What an item consists of; None if it is one thing."""
+    if isinstance(item, BlockPointer):
+        return (item.base, *item.sizes, *item.strides, *item.offsets)
+    return item if isinstance(item, tuple) else None
+
+
+def with_parts(item: Item, new: tuple[Item, ...]) -> Item:
+    """An item of the same make with other parts."""
+    if isinstance(item, BlockPointer):
+        values = tuple(i for i in new if isinstance(i, Value))
+        rank = len(item.block)
+        cut = [values[1 + n * rank : 1 + (n + 1) * rank] for n in range(3)]
+        return BlockPointer(values[0], cut[0], cut[1], cut[2], item.block)
+    return new
 
 
 def describe(item: Item) -> str:
