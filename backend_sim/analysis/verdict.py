@@ -24,8 +24,8 @@ class Verdict:
     advice: tuple[str, ...]
 
 
-def verdict(analysis: Analysis) -> Verdict:
-    """What bounds the run and what to change, each with its figures."""
+def verdict(analysis: Analysis, pipeline: str) -> Verdict:
+    """What bounds the run and what to change, each with its figures; `pipeline` is the one that it was compiled with."""
     roof, latency_ps = analysis.roofline, analysis.log.latency_ps
     if not latency_ps:
         return Verdict("Nothing was issued: every program ended without a command.", ())
@@ -39,7 +39,7 @@ def verdict(analysis: Analysis) -> Verdict:
         share = analysis.attribution.parts[part] / latency_ps
         above = f" The run takes {1 / roof.fraction:.1f} times that floor" if roof.fraction else " It has no floor"
         bound += f"{above}; the largest part of its path is {part} ({share:.0%})."
-    advice = [text for part in _by_size(analysis) if (text := _advice(analysis, part))]
+    advice = [text for part in _by_size(analysis) if (text := _advice(analysis, part, pipeline))]
     advice += _machine_advice(analysis)
     if not advice:
         advice = [f"The run is near the floor of {limit}: only less work, or a faster {roof.bound}, makes it shorter."]
@@ -52,17 +52,22 @@ def _by_size(analysis: Analysis) -> list[str]:
     return sorted(named, key=lambda part: -parts[part])
 
 
-def _advice(analysis: Analysis, part: str) -> str | None:
+def _advice(analysis: Analysis, part: str, pipeline: str) -> str | None:
     share = analysis.attribution.parts[part] / analysis.attribution.total_ps
     commands = analysis.log.commands()
     composites = commands.get("composite", 0)
     match part:
         case "issue":
-            singles = commands["total"] - composites
-            how = "pipeline composite or fused issues fewer" if singles > composites else "larger blocks need fewer"
+            how = "pipeline composite or fused issues fewer" if pipeline == "primitive" else "larger blocks need fewer"
             return f"issue, {share:.0%}: {commands['total']:,} commands are issued; {how}."
-        case "dma_read" | "dma_write":
-            return _data_advice(analysis, part, share)
+        case "dma_read":
+            return _read_advice(analysis, share)
+        case "dma_write":
+            if commands.get("dma_write", 0):
+                return f"{part}, {share:.0%}: PE_CPU waits for the ack of each store; larger blocks store less often."
+            return (
+                f"{part}, {share:.0%}: the path ends with write acks of composites; a narrower output type writes less."
+            )
         case "gemm":
             return _gemm_advice(analysis, share)
         case "math" | "copy":
