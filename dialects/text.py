@@ -14,9 +14,11 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin, FileLineColLoc, IntAttr, ModuleOp, StringAttr, UnknownLoc
 from xdsl.ir import Dialect, Operation
 from xdsl.parser import Parser
+from xdsl.parser.generic_parser import ParserState
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyException
-from xdsl.utils.lexer import Span
+from xdsl.utils.lexer import Input, Span
+from xdsl.utils.mlir_lexer import MLIRLexer
 
 from .errors import Category, Place, fail
 
@@ -83,11 +85,18 @@ _DIALECTS: dict[str, Callable[[], Dialect]] = {
 }
 
 
+class _Lexer(MLIRLexer):
+    """xDSL's lexer with a pattern of strings that does not take exponential time where one is not closed."""
+
+    _unescaped_characters_regex = re.compile(r'"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"')
+
+
 class _LocatingParser(Parser):
     """xDSL's parser, giving each op without a location the place of its name."""
 
     def __init__(self, context: Context, text: str, file: str):
-        super().__init__(context, text, file)
+        super().__init__(context, "", file)
+        self._parser_state = ParserState(_Lexer(Input(text, file)))
         self._starts: list[int] = []
         self._file = StringAttr(file)
         self._line_starts = [0, *(m.end() for m in re.finditer("\n", text))]
@@ -136,7 +145,7 @@ def parse_module(text: str, file: str, context: Context | None = None) -> Module
         return parser.parse_module()
     except ParseError as error:
         raise fail(_message(error), _place(error.span), Category.INVALID_IR) from None
-    except VerifyException as error:
+    except (VerifyException, OverflowError) as error:
         # A type or attribute that is wrong in itself; the parser stands just behind it.
         raise fail(str(error), parser.here(), Category.INVALID_IR) from None
     except RecursionError:
