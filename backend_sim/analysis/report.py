@@ -22,6 +22,7 @@ from .verdict import verdict
 
 _INSTANCES = 3  # command instances named per part
 _BAR = 20
+_MANY_NS = 100_000  # from here the latency is given in microseconds too
 _GOOD = ("raised", "matched", "formed", "fused", "staged", "streamed", "strided", "contiguous")
 
 
@@ -32,7 +33,7 @@ def report(analysis: Analysis, run: Run, remarks: Sequence[Remark] = ()) -> Rend
         parts.append(_remarks(remarks))
     if run.outputs:
         parts.append(_outputs(run))
-    parts.append(_verdict(analysis))
+    parts.append(_verdict(analysis, run))
     return Group(*(item for part in parts for item in (part, Text(""))))
 
 
@@ -82,6 +83,8 @@ def _head(analysis: Analysis, run: Run) -> Text:
     )
     head.append("latency ")
     head.append(f"{ns(log.latency_ps)} ns", style="bold")
+    if log.latency_ps >= _MANY_NS * 1000:
+        head.append(f" ({log.latency_ps / 1e6:,.1f} us)")
     if log.total("flops"):
         figures = gemm(log, analysis.machine)
         head.append(
@@ -193,8 +196,8 @@ def _outputs(run: Run) -> Table:
     return table
 
 
-def _verdict(analysis: Analysis) -> Text:
-    found = verdict(analysis)
+def _verdict(analysis: Analysis, run: Run) -> Text:
+    found = verdict(analysis, run.pipeline)
     body = Text()
     body.append("Verdict\n", style="bold").append(found.bound)
     for advice in found.advice:

@@ -14,6 +14,7 @@ _LIMITS = {
 }
 _SHARE_TO_NAME = 0.10  # a part below this share of the latency is not worth a sentence
 _NEAR_FLOOR = 0.85
+_MOSTLY_BUSY = 0.6
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Verdict:
 
 
 def verdict(analysis: Analysis, pipeline: str) -> Verdict:
-    """What bounds the run and what to change, each with its figures; `pipeline` is the one that it was compiled with."""
+    """What bounds the run and what to change, each with its figures; `pipeline` is the one that compiled it."""
     roof, latency_ps = analysis.roofline, analysis.log.latency_ps
     if not latency_ps:
         return Verdict("Nothing was issued: every program ended without a command.", ())
@@ -55,7 +56,6 @@ def _by_size(analysis: Analysis) -> list[str]:
 def _advice(analysis: Analysis, part: str, pipeline: str) -> str | None:
     share = analysis.attribution.parts[part] / analysis.attribution.total_ps
     commands = analysis.log.commands()
-    composites = commands.get("composite", 0)
     match part:
         case "issue":
             how = "pipeline composite or fused issues fewer" if pipeline == "primitive" else "larger blocks need fewer"
@@ -71,11 +71,9 @@ def _advice(analysis: Analysis, part: str, pipeline: str) -> str | None:
         case "gemm":
             return _gemm_advice(analysis, share)
         case "math" | "copy":
-            if commands.get("math", 0) + commands.get("copy", 0) > composites:
+            if pipeline in ("primitive", "composite") and commands.get("gemm", 0) + commands.get("composite", 0):
                 return f"{part}, {share:.0%}: MATH commands run one by one; pipeline fused puts them into composites."
-            return (
-                f"{part}, {share:.0%}: fewer element-wise ops per output, or an option of form-composites, shorten it."
-            )
+            return f"{part}, {share:.0%}: only fewer element-wise ops per output, or more PEs, shorten it."
         case "fetch" | "store":
             return f"{part}, {share:.0%}: tiles move between TCM and the engines; larger K per output tile hides it."
         case "queue":
@@ -90,19 +88,19 @@ def _advice(analysis: Analysis, part: str, pipeline: str) -> str | None:
             return None
 
 
-def _data_advice(analysis: Analysis, part: str, share: float) -> str:
+def _read_advice(analysis: Analysis, share: float) -> str:
     moved, latency_ps = analysis.moved_bytes, analysis.log.latency_ps
     busy = analysis.roofline.floors_ps["hbm"] / latency_ps
-    if part == "dma_read" and moved["hbm_read"] > 1.25 * moved["hbm_read_useful"]:
+    if moved["hbm_read"] > 1.25 * moved["hbm_read_useful"]:
         waste = moved["hbm_read"] / max(1, moved["hbm_read_useful"])
-        return f"{part}, {share:.0%}: {waste:.1f} times the useful bytes move; sizes that fill the tile pad less."
-    if busy >= _SHARE_TO_NAME * 6:
+        return f"dma_read, {share:.0%}: {waste:.1f} times the useful bytes move; sizes that fill the tile pad less."
+    if busy >= _MOSTLY_BUSY:
         return (
-            f"{part}, {share:.0%}: the HBM slice is busy with useful bytes for {busy:.0%}; read less: stage the operand"
-            " that is read again (form-composites{stage=a}), use larger blocks, or a narrower type."
+            f"dma_read, {share:.0%}: the HBM slice is busy with useful bytes for {busy:.0%}; read less: stage the"
+            " operand that is read again (form-composites{stage=a}), use larger blocks, or a narrower type."
         )
     return (
-        f"{part}, {share:.0%}: it waits for single transfers, the HBM slice is busy for {busy:.0%} only; load ahead"
+        f"dma_read, {share:.0%}: it waits for single transfers, the HBM slice is busy for {busy:.0%} only; load ahead"
         " of use, or use larger blocks."
     )
 

@@ -343,13 +343,13 @@ def test_the_latency_by_lines_adds_up() -> None:
     [
         ("issue", "composite or fused issues fewer"),
         ("dma_read", "the useful bytes move"),
-        ("dma_write", "load ahead of use"),
+        ("dma_write", "waits for the ack of each store"),
     ],
 )
 def test_the_verdict_names_what_to_change(part: str, words: str) -> None:
     """One piece of advice for each part that is a tenth of the latency or more."""
-    advice = verdict(Analysis(one_product().build(), MACHINE)).advice
+    advice = verdict(Analysis(one_product().build(), MACHINE), "primitive").advice
     log = one_product()
     log.rows["records"][1]["useful_read"] = 1000
-    padded = verdict(Analysis(log.build(), MACHINE)).advice
+    padded = verdict(Analysis(log.build(), MACHINE), "primitive").advice
     assert any(words in line and line.startswith(f"{part},") for line in (*advice, *padded)), (advice, padded)
