@@ -31,7 +31,7 @@ def command(arguments: argparse.Namespace) -> int:
         workload = load(arguments.input, arguments.set, sources)
         requests = prepare(workload, arguments.machine, arguments.pipeline).requests
     else:
-        requests = (_request_of_kernel(arguments, sources),)
+        requests = (request_of_kernel(arguments, sources),)
     texts = [print_module(compile_request(r, arguments.emit).module, locations=arguments.debuginfo) for r in requests]
     write(arguments.output, "// -----\n".join(texts))
     return 0
@@ -48,8 +48,8 @@ def write(file: str, text: str) -> None:
         raise fail(f"cannot write {file}: {error.strerror}") from None
 
 
-def _request_of_kernel(arguments: argparse.Namespace, sources: Sources) -> Request:
-    """The request of `compile KERNEL.py::NAME --arg ... --const ...`."""
+def request_of_kernel(arguments: argparse.Namespace, sources: Sources) -> Request:
+    """The request of `KERNEL.py::NAME --arg ... --const ...`. Raises AhbmcError with every fault of the flags."""
     path, name = _kernel_of(arguments.input)
     machine_set = tuple(text.removeprefix("machine.") for text in arguments.set)
     if wrong := [text for text in arguments.set if not text.startswith("machine.")]:

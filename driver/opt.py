@@ -16,7 +16,6 @@ from ..dialects.errors import Place, Sources, fail
 from ..passes import PASS_NAMES, PIPELINE_TEXT
 from .outermost import guarded
 
-SPLIT = "// -----"
 STDIN = "<stdin>"
 
 
@@ -59,7 +58,7 @@ def argument_parser() -> argparse.ArgumentParser:
     kernel.add_argument("--machine", metavar="M", help="machine that the module is for")
     several = parser.add_argument_group("several inputs in one file, and errors that are expected")
     several.add_argument(
-        "--split-input-file", action="store_true", help=f"treat the parts between '{SPLIT}' one by one"
+        "--split-input-file", action="store_true", help="treat the parts between '// -----' one by one"
     )
     several.add_argument(
         "--verify-diagnostics",
@@ -91,16 +90,17 @@ def argument_parser() -> argparse.ArgumentParser:
 
 def _run(args: argparse.Namespace, sources: Sources) -> int:
     from ..passes import build_pipeline
-    from .opt_chunk import Instrumentation, process
+    from .opt_input import SPLIT, parts
+    from .opt_part import Instrumentation, process
 
-    passes = build_pipeline(args.passes)
+    build_pipeline(args.passes)  # a fault in it is shown once and before anything is read
     name, suffix, text = _read(args.file)
     sources.add(name, text)
     instrumentation = Instrumentation(args)
     outputs: list[str] = []
     failed = 0
-    for part in split(text) if args.split_input_file else [text]:
-        output, status = process(part, name, suffix, passes, args, sources, instrumentation)
+    for part in parts(name, suffix, text, args, sources):
+        output, status = process(part, args, sources, instrumentation)
         failed = max(failed, status)
         outputs.append(output)
     result = f"{SPLIT}\n".join(outputs)
@@ -126,15 +126,3 @@ def _read(file: str) -> tuple[str, str, str]:
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise fail(f"'{file}' is not UTF-8 text", Place(file, line, 1)) from None
-
-
-def split(text: str) -> list[str]:
-    """The parts between split marks; each begins with as many empty lines as lie before it, so that places stay
-    true.
-    """
-    parts: list[str] = []
-    lines_before = 0
-    for part in text.split(SPLIT):
-        parts.append("\n" * lines_before + part)
-        lines_before += part.count("\n")
-    return parts

@@ -1,4 +1,4 @@
-"""One input of `ahbmc-opt`, or one part of a split one: read, run the passes, print; and what happens to errors on the
+"""One input of `ahbmc-opt`, or one of several: read, run the passes, print; and what happens to errors on the
 way.
 """
 
@@ -8,18 +8,19 @@ import argparse
 import re
 import sys
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ..dialects.errors import AhbmcError, Fault, Place, Sources, render
-from ..dialects.text import new_context, parse_module, print_module
-from ..passes import run_pipeline
-from .opt_input import read_kernel, read_workload
+from ..dialects.text import print_module
+from ..passes import build_pipeline, run_pipeline
+from .opt_input import Part
 
-_EXPECTED = re.compile(r"//\s*expected-error\s*(?:@(?P<offset>[+-]\d+|above|below|unknown))?\s*\{\{(?P<text>.*?)\}\}")
+_EXPECTED = re.compile(
+    r"(?://|#)\s*expected-error\s*(?:@(?P<offset>[+-]\d+|above|below|unknown))?\s*\{\{(?P<text>.*?)\}\}"
+)
 
 
 @dataclass
@@ -62,28 +63,22 @@ class Instrumentation:
 
 
 def process(
-    text: str,
-    name: str,
-    suffix: str,
-    passes: Sequence[ModulePass],
-    args: argparse.Namespace,
-    sources: Sources,
-    instrumentation: Instrumentation,
+    part: Part, args: argparse.Namespace, sources: Sources, instrumentation: Instrumentation
 ) -> tuple[str, int]:
     """What goes to the output for this part of the input, and the exit status that it asks for."""
     module: ModuleOp | None = None
     try:
-        module = _read(text, name, suffix, args)
+        module = part.read(allow_unregistered=args.allow_unregistered_dialect)
         if not args.disable_verify:
             instrumentation.start(module)
-            run_pipeline(module, passes, on_pass=instrumentation.after)
+            run_pipeline(module, build_pipeline(args.passes, part.options), on_pass=instrumentation.after)
         output = print_module(module, generic=args.print_op_generic, locations=args.print_debuginfo)
         error = None
     except AhbmcError as caught:
         output, error = "", caught
-    expected = _expected(text) if args.verify_diagnostics else []
+    expected = _expected(part.text) if args.verify_diagnostics else []
     if expected:
-        return output, _compare(expected, error, name, sources)
+        return output, _compare(expected, error, part.file, sources)
     if error is None:
         return output, 0
     shown = args.verify_diagnostics or (args.parsing_diagnostics and module is None)
@@ -91,16 +86,6 @@ def process(
         return render(error, sources) + "\n", 0
     print(render(error, sources), file=sys.stderr)
     return "", error.exit_status
-
-
-def _read(text: str, name: str, suffix: str, args: argparse.Namespace) -> ModuleOp:
-    match suffix:
-        case ".py":
-            return read_kernel(text, name, args.kernel, args.arg, args.const, args.machine)
-        case ".yaml" | ".yml":
-            return read_workload(name, args.machine)
-        case _:
-            return parse_module(text, name, new_context(allow_unregistered=args.allow_unregistered_dialect))
 
 
 @dataclass(frozen=True)
