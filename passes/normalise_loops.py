@@ -72,23 +72,24 @@ class _Arithmetic:
     def mul(self, a: SSAValue, b: SSAValue) -> SSAValue:
         return a if constant_of(b) == 1 else self._insert(arith.MuliOp(a, b))
 
-    def count(self, distance: SSAValue, step: SSAValue) -> SSAValue:
-        """How many steps cover the distance, rounded up; 0 where there is nothing to cover."""
-        d, s = constant_of(distance), constant_of(step)
-        if d is not None and s is not None:
-            return self.constant(max(-(-d // s), 0))
-        above = self.add(distance, self.sub(step, self.constant(1)))
+    def count(self, start: SSAValue, end: SSAValue, step: int | SSAValue) -> SSAValue:
+        """How many steps lead from start up to end, rounded up; 0 where end is not above start."""
+        first, last = constant_of(start), constant_of(end)
+        if first is not None and last is not None and isinstance(step, int):
+            return self.constant(max(-((first - last) // step), 0))
+        by = self.constant(step) if isinstance(step, int) else step
+        above = self.add(self.sub(end, start), self.sub(by, self.constant(1)))
         # Truncating division: below 0 it can only come out as 0 or less, which the maximum makes 0.
-        return self._insert(arith.MaxSIOp(self._insert(arith.DivSIOp(above, step)), self.constant(0)))
+        return self._insert(arith.MaxSIOp(self._insert(arith.DivSIOp(above, by)), self.constant(0)))
 
 
 def _normalise(loop: scf.ForOp) -> None:
     before = _Arithmetic(InsertPoint.before(loop), loop)
     step = constant_of(loop.step)
     if step is not None and step < 0:
-        trip = before.count(before.sub(loop.lb, loop.ub), before.constant(-step))
+        trip = before.count(loop.ub, loop.lb, -step)
     else:
-        trip = before.count(before.sub(loop.ub, loop.lb), loop.step)
+        trip = before.count(loop.lb, loop.ub, loop.step if step is None else step)
     lb, old_step = loop.lb, loop.step
     loop.operands[0], loop.operands[1], loop.operands[2] = before.constant(0), trip, before.constant(1)
     block = loop.body.block

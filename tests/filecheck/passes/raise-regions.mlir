@@ -1,0 +1,128 @@
+// RUN: ahbmc-opt %s -p raise-regions,canonicalize,cse | filecheck %s
+
+// What became of each access, in order, is kept as remarks.
+// CHECK: outcome = "gathered", reason = "axis 0 goes by a block of indices"
+// CHECK: outcome = "scalar"
+// CHECK: outcome = "gathered", reason = "pointers that are not separable by axis"
+// CHECK: outcome = "gathered", reason = "a mask with 'or'"
+// CHECK: outcome = "scattered", reason = "a mask with '!='"
+
+// Changes: the mask `offsets < n` becomes an upper bound, clamped to the block, and `other` the pad value.
+// CHECK-LABEL: func.func @masked
+// CHECK: %[[N:.*]] = tl.cast %n : i32 -> i64
+// CHECK: %[[P:.*]] = arith.maxsi %[[N]], %[[ZERO:.*]] : i64
+// CHECK: %[[HI:.*]] = arith.minsi %[[P]], %[[SIZE:.*]] : i64
+// CHECK: %[[R:.*]] = ahbm.region %p[%[[ZERO]]] sizes(%[[SIZE]]) strides(%{{.*}}) lo(%[[ZERO]]) hi(%[[HI]]) {axes = ["affine"], pad = 0xff800000 : f32}
+// CHECK: tl.load_region %[[R]]
+func.func @masked(%p: !tl.ptr<f32>, %n: i32) -> tensor<8xf32> {
+  %o = tl.make_range {start = 0 : i32, end = 8 : i32} : tensor<8xi32>
+  %b = tl.splat %p : !tl.ptr<f32> -> tensor<8x!tl.ptr<f32>>
+  %q = tl.addptr %b, %o : tensor<8x!tl.ptr<f32>>, tensor<8xi32> -> tensor<8x!tl.ptr<f32>>
+  %l = tl.splat %n : i32 -> tensor<8xi32>
+  %m = tl.cmp "slt", %o, %l : tensor<8xi32>, tensor<8xi32> -> tensor<8xi1>
+  %inf = arith.constant 0xff800000 : f32
+  %other = tl.splat %inf : f32 -> tensor<8xf32>
+  %x = tl.load %q mask(%m : tensor<8xi1>) other(%other) : tensor<8x!tl.ptr<f32>> other_type tensor<8xf32> -> tensor<8xf32>
+  func.return %x : tensor<8xf32>
+}
+
+// Changes: a pointer that a loop carries is its start plus the number of the iteration times the step.
+// CHECK-LABEL: func.func @carried
+// CHECK: scf.for %[[T:.*]] = %{{.*}} to
+// CHECK: %[[W:.*]] = tl.cast %[[T]] : i32 -> i64
+// CHECK: %[[O:.*]] = arith.muli %[[W]], %[[BY:.*]] : i64
+// CHECK: ahbm.region %p[%[[O]]]
+func.func @carried(%p: !tl.ptr<f32>, %out: !tl.ptr<f32>, %n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %o = tl.make_range {start = 0 : i32, end = 8 : i32} : tensor<8xi32>
+  %by = arith.constant dense<24> : tensor<8xi32>
+  %b = tl.splat %p : !tl.ptr<f32> -> tensor<8x!tl.ptr<f32>>
+  %q = tl.addptr %b, %o : tensor<8x!tl.ptr<f32>>, tensor<8xi32> -> tensor<8x!tl.ptr<f32>>
+  %d = tl.splat %out : !tl.ptr<f32> -> tensor<8x!tl.ptr<f32>>
+  %e = tl.addptr %d, %o : tensor<8x!tl.ptr<f32>>, tensor<8xi32> -> tensor<8x!tl.ptr<f32>>
+  %end = scf.for %i = %c0 to %n step %c1 iter_args(%at = %q) -> (tensor<8x!tl.ptr<f32>>) : i32 {
+    %x = tl.load %at : tensor<8x!tl.ptr<f32>> -> tensor<8xf32>
+    tl.store %e, %x : tensor<8x!tl.ptr<f32>>, tensor<8xf32>
+    %next = tl.addptr %at, %by : tensor<8x!tl.ptr<f32>>, tensor<8xi32> -> tensor<8x!tl.ptr<f32>>
+    scf.yield %next : tensor<8x!tl.ptr<f32>>
+  }
+  func.return
+}
+
+// Changes: `(start + lanes) % m` is a folded axis: it starts at `start` and is m wide.
+// CHECK-LABEL: func.func @folded
+// CHECK-DAG: %[[M:.*]] = tl.cast %m : i32 -> i64
+// CHECK-DAG: %[[S:.*]] = tl.cast %pid : i32 -> i64
+// CHECK: ahbm.region %p[%{{.*}}] {{.*}} fold(%[[S]]) width(%[[M]]) stride(%{{.*}}) {axes = ["folded"]}
+func.func @folded(%p: !tl.ptr<f32>, %m: i32) -> tensor<8xf32> {
+  %pid = tl.program_id {axis = 0 : i32}
+  %o = tl.make_range {start = 0 : i32, end = 8 : i32} : tensor<8xi32>
+  %s = tl.splat %pid : i32 -> tensor<8xi32>
+  %a = arith.addi %s, %o : tensor<8xi32>
+  %w = tl.splat %m : i32 -> tensor<8xi32>
+  %r = arith.remsi %a, %w : tensor<8xi32>
+  %b = tl.splat %p : !tl.ptr<f32> -> tensor<8x!tl.ptr<f32>>
+  %q = tl.addptr %b, %r : tensor<8x!tl.ptr<f32>>, tensor<8xi32> -> tensor<8x!tl.ptr<f32>>
+  %x = tl.load %q : tensor<8x!tl.ptr<f32>> -> tensor<8xf32>
+  func.return %x : tensor<8xf32>
+}
+
+// Changes: rows by a block of numbers, columns by a stride: an indexed axis beside an affine one.
+// CHECK-LABEL: func.func @rows
+// CHECK: ahbm.region %p{{.*}} index(%rows : tensor<4xi32>) {axes = ["indexed", "affine"]}
+func.func @rows(%p: !tl.ptr<f32>, %rows: tensor<4xi32>, %stride: i32) -> tensor<4x8xf32> {
+  %o = tl.make_range {start = 0 : i32, end = 8 : i32} : tensor<8xi32>
+  %c = tl.expand_dims %o {axis = 0 : i32} : tensor<8xi32> -> tensor<1x8xi32>
+  %s = tl.splat %stride : i32 -> tensor<4xi32>
+  %t = arith.muli %rows, %s : tensor<4xi32>
+  %r = tl.expand_dims %t {axis = 1 : i32} : tensor<4xi32> -> tensor<4x1xi32>
+  %r2 = tl.broadcast %r : tensor<4x1xi32> -> tensor<4x8xi32>
+  %c2 = tl.broadcast %c : tensor<1x8xi32> -> tensor<4x8xi32>
+  %a = arith.addi %r2, %c2 : tensor<4x8xi32>
+  %b = tl.splat %p : !tl.ptr<f32> -> tensor<4x8x!tl.ptr<f32>>
+  %q = tl.addptr %b, %a : tensor<4x8x!tl.ptr<f32>>, tensor<4x8xi32> -> tensor<4x8x!tl.ptr<f32>>
+  %x = tl.load %q : tensor<4x8x!tl.ptr<f32>> -> tensor<4x8xf32>
+  func.return %x : tensor<4x8xf32>
+}
+
+// Leaves alone: a load of one element.
+// CHECK-LABEL: func.func @one
+// CHECK: tl.load %p : !tl.ptr<f32> -> f32
+func.func @one(%p: !tl.ptr<f32>) -> f32 {
+  %x = tl.load %p : !tl.ptr<f32> -> f32
+  func.return %x : f32
+}
+
+// Refuses: pointers that come as a block have no base; it stays a load and will be a gather.
+// CHECK-LABEL: func.func @given
+// CHECK: tl.load %p : tensor<8x!tl.ptr<f32>>
+func.func @given(%p: tensor<8x!tl.ptr<f32>>) -> tensor<8xf32> {
+  %x = tl.load %p : tensor<8x!tl.ptr<f32>> -> tensor<8xf32>
+  func.return %x : tensor<8xf32>
+}
+
+// Refuses: a mask with 'or' is no box.
+// CHECK-LABEL: func.func @either
+// CHECK: tl.load %{{.*}} mask(
+func.func @either(%p: !tl.ptr<f32>, %a: tensor<8xi1>, %b: tensor<8xi1>) -> tensor<8xf32> {
+  %o = tl.make_range {start = 0 : i32, end = 8 : i32} : tensor<8xi32>
+  %s = tl.splat %p : !tl.ptr<f32> -> tensor<8x!tl.ptr<f32>>
+  %q = tl.addptr %s, %o : tensor<8x!tl.ptr<f32>>, tensor<8xi32> -> tensor<8x!tl.ptr<f32>>
+  %m = arith.ori %a, %b : tensor<8xi1>
+  %x = tl.load %q mask(%m : tensor<8xi1>) : tensor<8x!tl.ptr<f32>> -> tensor<8xf32>
+  func.return %x : tensor<8xf32>
+}
+
+// Refuses: a masked store that is no box stays a store and will be a scatter.
+// CHECK-LABEL: func.func @hole
+// CHECK: tl.store %{{.*}} mask(
+func.func @hole(%p: !tl.ptr<f32>, %x: tensor<8xf32>) {
+  %o = tl.make_range {start = 0 : i32, end = 8 : i32} : tensor<8xi32>
+  %s = tl.splat %p : !tl.ptr<f32> -> tensor<8x!tl.ptr<f32>>
+  %q = tl.addptr %s, %o : tensor<8x!tl.ptr<f32>>, tensor<8xi32> -> tensor<8x!tl.ptr<f32>>
+  %three = arith.constant dense<3> : tensor<8xi32>
+  %m = tl.cmp "ne", %o, %three : tensor<8xi32>, tensor<8xi32> -> tensor<8xi1>
+  tl.store %q, %x mask(%m : tensor<8xi1>) : tensor<8x!tl.ptr<f32>>, tensor<8xf32>
+  func.return
+}
