@@ -23,14 +23,14 @@ from .verdict import verdict
 _INSTANCES = 3  # command instances named per part
 _BAR = 20
 _MANY_NS = 100_000  # from here the latency is given in microseconds too
-_GOOD = ("raised", "matched", "formed", "fused", "staged", "streamed", "strided", "contiguous")
+_WORTH_A_LOOK = ("refused", "gathered")
 
 
-def report(analysis: Analysis, run: Run, remarks: Sequence[Remark] = ()) -> RenderableType:
-    """The whole report. `remarks` are the module's, in the order in which passes made them."""
+def report(analysis: Analysis, run: Run) -> RenderableType:
+    """The whole report; `text` makes text of it."""
     parts: list[RenderableType] = [_head(analysis, run), _attribution(analysis), _engines(analysis), _figures(analysis)]
-    if remarks:
-        parts.append(_remarks(remarks))
+    if run.remarks:
+        parts.append(_remarks(run.remarks))
     if run.outputs:
         parts.append(_outputs(run))
     parts.append(_verdict(analysis, run))
@@ -169,7 +169,7 @@ def _remarks(remarks: Sequence[Remark]) -> Table:
         counts.setdefault((remark.subject, remark.outcome), []).append(remark)
     for (subject, outcome), found in counts.items():
         where = Text("\n".join(dict.fromkeys(_reasons(found))))
-        table.add_row(subject, f"{len(found)} {outcome}", where, style="" if outcome in _GOOD else "yellow")
+        table.add_row(subject, f"{len(found)} {outcome}", where, style="yellow" if outcome in _WORTH_A_LOOK else "")
     return table
 
 

@@ -3,6 +3,7 @@
     kernel machine pipeline latency_ns check commands issue_cycles issue_cycles_max
     bytes {hbm_read, hbm_read_useful, hbm_write, ipcq, noc}   engines {name: {busy_ns, utilization, servers}}
     attribution {part: ns}   roofline {bound, floor_ns, fraction, floors_ns}   outputs   wall_s   events   gemm
+    remarks [{pass, subject, outcome, reason, place}]
 
 `hbm_read` counts the bytes that moved, `hbm_read_useful` those of them that were asked for; `noc` the bytes that came
 from or went to another PE's slice. `engines` adds up the servers of a name over the PEs (`servers` of them);
@@ -19,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from ...dialects.remarks import Remark
 from ..oplog import ENGINES, OpLog, busy_intervals
 from ..target.machine import Machine
 from .attribution import Attribution, attribute
@@ -29,7 +31,7 @@ SCHEMA = 1
 
 @dataclass(frozen=True)
 class Run:
-    """What a summary says beside the op-log: names, the outcome of the checks, and what the run itself cost."""
+    """What a summary says beside the op-log: names, outcome of the checks, what it cost, the compiler's remarks."""
 
     kernel: str
     pipeline: str
@@ -37,6 +39,7 @@ class Run:
     outputs: Mapping[str, Mapping[str, Any]]
     wall_s: Mapping[str, float]
     events: int
+    remarks: tuple[Remark, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -93,10 +96,20 @@ def summary(analysis: Analysis, run: Run) -> dict[str, Any]:
         "outputs": {name: dict(output) for name, output in run.outputs.items()},
         "wall_s": dict(run.wall_s),
         "events": run.events,
+        "remarks": [_remark(remark) for remark in run.remarks],
     }
     if log.total("flops"):
         found["gemm"] = gemm(log, machine)
     return found
+
+
+def _remark(remark: Remark) -> dict[str, str]:
+    place = str(remark.place) if remark.place else ""
+    return {
+        "pass": remark.pass_name,
+        **{k: getattr(remark, k) for k in ("subject", "outcome", "reason")},
+        "place": place,
+    }
 
 
 def ns(ps: int) -> float:

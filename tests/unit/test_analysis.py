@@ -214,7 +214,7 @@ def test_the_summary_has_the_keys_of_the_contract() -> None:
     """Every key, with the figures of the hand-made log; parts and engines add up."""
     found = summary(Analysis(one_product().build(), MACHINE), RUN)
     names = "schema kernel machine pipeline latency_ns check commands issue_cycles issue_cycles_max bytes engines"
-    assert set(f"{names} attribution roofline outputs wall_s events gemm".split()) == set(found)
+    assert set(f"{names} attribution roofline outputs wall_s events gemm remarks".split()) == set(found)
     assert found["latency_ns"] == 115.414
     assert found["commands"] == {"dma_read": 2, "gemm": 1, "wait": 1, "dma_write": 1, "total": 5}
     assert (found["issue_cycles"], found["issue_cycles_max"]) == (45, 45)
@@ -303,13 +303,15 @@ def test_services_of_one_command_that_touch_are_one_slice() -> None:
 
 def test_the_report_says_where_the_time_went_and_why() -> None:
     """Latency, parts with command instances and lines, engines, remarks with reasons, outputs, verdict."""
-    remarks = [
+    remarks = (
         Remark("raise-k-loops", "dot", "raised", "", Place("k.py", 5, 5)),
         Remark("match-recipes", "recipe", "refused", "P is stored", Place("k.py", 6, 5)),
-    ]
+    )
     output = {"shape": [32, 32], "dtype": "fp16", "max_abs_err": 1e-3, "max_rel_err": 2e-3, "ok": True}
-    run = Run("k.py::kernel", "primitive", "pass", {"c": output}, {}, 7)
-    said = text(report(Analysis(one_product().build(), MACHINE), run, remarks))
+    run = Run("k.py::kernel", "primitive", "pass", {"c": output}, {}, 7, remarks)
+    analysis = Analysis(one_product().build(), MACHINE)
+    said = text(report(analysis, run))
+    assert summary(analysis, run)["remarks"][1]["reason"] == "P is stored"
     for part in (
         "latency 115.41 ns",
         "check pass",
