@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.dialects import arith, func, scf
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr
+from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from ..dialects import tl
@@ -88,10 +88,9 @@ class _Evaluation:
 
 def argument_fact(function: func.FuncOp, number: int, name: str) -> Attribute | None:
     """An attribute of argument `number` of a function."""
-    if not isinstance(function.arg_attrs, ArrayAttr):
+    if function.arg_attrs is None:
         return None
-    entry = function.arg_attrs.data[number]
-    return entry.data.get(name) if isinstance(entry, DictionaryAttr) else None
+    return function.arg_attrs.data[number].data.get(name)
 
 
 def _hull(a: Bounds, b: Bounds) -> Bounds:

@@ -277,7 +277,7 @@ def _tie_written(plan: Plan, op: Operation) -> list[tuple[Operation, int]]:
 
 
 def _tie_accumulator(plan: Plan, op: Operation) -> None:
-    """The result of a product goes where its accumulator is, that of a composite where an operand of its last ops is."""
+    """The result of a product goes where its accumulator is, that of a composite to an operand of its last ops."""
     operands: list[SSAValue] = []
     if isinstance(op, tl.DotOp | tl.GemmOp) and op.acc is not None:
         operands = [op.acc]

@@ -86,8 +86,8 @@ def _arguments(function: func.FuncOp, machine: Machine) -> Iterator[Fault]:
         fact = argument_fact(function, number, BYTES_FACT)
         if isinstance(fact, IntegerAttr) and fact.value.data > bound:
             yield Fault(
-                f"argument '{arg.name_hint or number}' has {fact.value.data} bytes; the HBM of the machine has {bound}, "
-                f"{fact.value.data - bound} too few",
+                f"argument '{arg.name_hint or number}' has {fact.value.data} bytes; the HBM of the machine has "
+                f"{bound}, {fact.value.data - bound} too few",
                 place_of(function.location),
                 Category.DOES_NOT_FIT,
                 "make the tensor smaller, or take a machine with more PEs or larger slices (hbm.slice_bytes)",

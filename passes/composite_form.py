@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import DictionaryAttr, StringAttr, UnitAttr, i1
+from xdsl.dialects.builtin import StringAttr, UnitAttr, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..dialects import ahbm, tl
@@ -53,8 +53,9 @@ def recipe_of(op: tl.CompositeOp) -> Recipe | None:
 
 def params_of(op: tl.CompositeOp) -> dict[str, str]:
     """The parameters of the recipe of a composite."""
-    entries = op.params.data if isinstance(op.params, DictionaryAttr) else {}
-    return {name: value.data for name, value in entries.items() if isinstance(value, StringAttr)}
+    if op.params is None:
+        return {}
+    return {name: value.data for name, value in op.params.data.items() if isinstance(value, StringAttr)}
 
 
 def form_of(op: tl.CompositeOp) -> CompositeForm:

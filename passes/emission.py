@@ -23,7 +23,7 @@ AnyOp = TypeVar("AnyOp", bound=Operation)
 
 
 class Emission:
-    """The state of one function that is being lowered. `at` is the op whose commands are being made: all go before it."""
+    """The state of one function that is being lowered. `at` is the op whose commands are made: all go before it."""
 
     def __init__(self, plan: Plan, entry: Block):
         self.plan = plan

@@ -119,3 +119,4 @@ def _erase_if_dead(op: object) -> None:
         op.detach()
         op.erase()
         op = source
+

@@ -136,7 +136,7 @@ def _joined(composite: tl.CompositeOp, chain: list[Operation]) -> tl.CompositeOp
     inner = [op for op in composite.body.block.ops if not isinstance(op, tl.YieldOp)]
     end = composite.body.block.last_op
     assert isinstance(end, tl.YieldOp)
-    made = {op for op in chain}
+    made = set(chain)
     inputs: dict[SSAValue, None] = dict.fromkeys(composite.inputs)
     for op in chain:
         inputs.update((v, None) for v in op.operands if v.owner not in made and v not in composite.outputs)
@@ -154,7 +154,7 @@ def _joined(composite: tl.CompositeOp, chain: list[Operation]) -> tl.CompositeOp
     for op in chain:
         body.add_op(_cloned(op, mapping))
     last = chain[-1]
-    results = [r for r in last.results]
+    results = list(last.results)
     out = tl.YieldOp(*(mapping[r] for r in results))
     out.location = composite.location
     body.add_op(out)

@@ -139,7 +139,7 @@ def facts_of(product: tl.DotOp | tl.GemmOp, machine: Machine) -> GemmFacts:
 
 
 def _staging(facts: GemmFacts, staged: tuple[str, ...], product: tl.DotOp | tl.GemmOp) -> GemmFacts:
-    """The facts with some operands staged. The estimate knows one; what else is staged counts as lying in TCM already."""
+    """The facts with some operands staged. The estimate knows one; what else is staged counts as lying in TCM."""
     more = [n for n in staged if not (facts.a_in_tcm if n == "a" else facts.b_in_tcm)]
     if not more:
         return facts

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func, scf
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import ModuleOp, TensorType, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
@@ -94,7 +94,7 @@ def _make_carried_pointers_numbers(function: func.FuncOp) -> None:
         if isinstance(op, scf.ForOp | scf.IfOp):
             faults += [
                 Fault(
-                    "a block of pointers that changes from one iteration to the next in no regular way cannot be lowered",
+                    "a block of pointers that is handed on in no regular way cannot be lowered",
                     place_of(op.location),
                     Category.UNSUPPORTED,
                     "carry a block of offsets and add it to one pointer where it is used",
@@ -117,7 +117,7 @@ def _make_indices(function: func.FuncOp, e: Emission) -> None:
         location = value.owner.location if isinstance(value.owner, Operation) else after.location
         maker = Materialiser(e.residences.analysis.symbols, after, location)
         element = element_of(value.type)
-        kind = ahbm.IndexType(known.shape, ahbm.i64 if isinstance(element, tl.PointerType) else element)
+        kind = ahbm.IndexType(known.shape, i64 if isinstance(element, tl.PointerType) else element)
         steps = [maker.poly(c) for c in known.coef]
         e.indices[value] = maker.insert(ahbm.IndexOp(maker.poly(known.const), steps, kind))
 
@@ -185,7 +185,9 @@ class _Walk:
         bounds = [e.cpu(v) for v in (loop.lb, loop.ub, loop.step)]
         inner = Block(arg_types=[body.args[0].type, *(v.type for v in inits)])
         new = e.insert(scf.ForOp(*bounds, inits, inner))
-        for old, arg in zip([body.args[0], *(body.args[n + 1] for n in kept)], inner.args):
+        for old, arg in zip(
+            [body.args[0], *(body.args[n + 1] for n in kept)], inner.args[: len(kept) + 1], strict=True
+        ):
             arg.name_hint = old.name_hint
             old.replace_all_uses_with(arg)
         outside = {c: e.storage[c] for c in carried}
@@ -196,7 +198,7 @@ class _Walk:
         self.block(inner)
         self._yield(end, kept, [e.storage[c] for c in rotation.yielded] if rotation else [])
         e.storage.update(outside)
-        for n, result in zip(kept, new.results):
+        for n, result in zip(kept, new.results[: len(kept)], strict=True):
             result.name_hint = loop.results[n].name_hint
             loop.results[n].replace_all_uses_with(result)
         for c, result in zip(rotation.results if rotation else (), new.results[len(kept) :], strict=True):

@@ -11,28 +11,28 @@ from ..dialects.region import RegionOp
 from .raise_regions import uniform_number
 
 
-def streamable(product: tl.DotOp | tl.GemmOp, value: SSAValue) -> str | None:
-    """Why an operand cannot be streamed; None if it can."""
+def streamable(user: Operation, value: SSAValue) -> str | None:
+    """Why an operand of a product (or of the composite that holds it) cannot be streamed; None if it can."""
     load = _load_of(value)
     if load is None:
         return "it is computed" if isinstance(value.owner, Operation) else "a loop carries it"
     if not value.has_one_use() or not load.result.has_one_use():
         return "it has other users"
-    if load.parent is not product.parent:
+    if load.parent is not user.parent:
         return "it is loaded outside of the loop"
     region = load.region.owner
     if not isinstance(region, RegionOp):
         return "its region is not made here"
     if "indexed" in region.axis_kinds:
         return "its rows go by a block of indices"
-    if (between := _write_between(load, product)) is not None:
+    if (between := _write_between(load, user)) is not None:
         return f"{between.name} stands between its load and the product"
     return None
 
 
-def absorb(product: tl.DotOp | tl.GemmOp, value: SSAValue) -> SSAValue:
+def absorb(user: Operation, value: SSAValue) -> SSAValue:
     """The region that `value` is loaded from, axes in the order of `value`; `value` itself where it must be staged."""
-    if streamable(product, value) is not None:
+    if streamable(user, value) is not None:
         return value
     load = _load_of(value)
     assert load is not None
@@ -50,10 +50,10 @@ def _load_of(value: SSAValue) -> tl.LoadRegionOp | None:
     return value.owner if isinstance(value.owner, tl.LoadRegionOp) else None
 
 
-def _write_between(load: Operation, product: Operation) -> Operation | None:
+def _write_between(load: Operation, user: Operation) -> Operation | None:
     """An op between the two that may write memory or that orders memory."""
     at = load.next_op
-    while at is not None and at is not product:
+    while at is not None and at is not user:
         for inner in at.walk():
             if isinstance(inner, tl.StoreOp | tl.StoreRegionOp | tl.WaitOp):
                 return inner

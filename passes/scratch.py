@@ -23,7 +23,7 @@ ALIGNMENT = 8
 
 @dataclass(frozen=True)
 class Lifetime:
-    """A buffer, its size in bytes rounded up to the alignment, and the first and last number of the ops that need it."""
+    """A buffer, its size in bytes, aligned, and the first and last number of the ops that need it."""
 
     alloc: ahbm.AllocOp
     size: int

@@ -1,4 +1,4 @@
-"""One `tl` op to the commands and views that do it, for everything but control flow, scalars of PE_CPU and composites."""
+"""One `tl` op to the commands and views that do it, but for control flow, scalars of PE_CPU and composites."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A GEMM over regions with an operand staged in TCM, whole or piece by piece along K; or as single ops block by block."""
+"""A GEMM over regions with an operand staged in TCM, whole or in pieces of K; or as single ops block by block."""
 
 from __future__ import annotations
 
