@@ -80,10 +80,9 @@ class _Run:
     scratch_bytes: int = 0
 
     def compile(self, function: func.FuncOp) -> Code:
-        placed = [op for op in function.walk() if isinstance(op, ahbm.AllocOp) and op.offset is not None]
-        self.scratch_bytes = max(
-            (buffer_at(op, op.offset.value.data).byte_range[1] for op in placed if op.offset), default=0
-        )
+        for op in function.walk():
+            if isinstance(op, ahbm.AllocOp) and op.offset is not None:
+                self.scratch_bytes = max(self.scratch_bytes, buffer_at(op, op.offset.value.data).byte_range[1])
         handlers: dict[str, Handler] = {
             **OPERAND_HANDLERS,
             **dict.fromkeys((*SINGLE_OPS, "ahbm.composite"), self._command),

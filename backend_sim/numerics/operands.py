@@ -61,6 +61,8 @@ class Buffer:
         """The elements as a view of the scratch's bytes: writing to it writes the scratch."""
         first, end = self.byte_range
         itemsize = self.dtype.itemsize
+        # numpy does not check strides: a buffer beyond the scratch would be memory of someone else.
+        assert first >= 0 and end <= scratch.size, f"buffer at bytes {first} to {end} of {scratch.size}"
         return as_strided(scratch[first:end].view(self.dtype), self.shape, [s * itemsize for s in self.strides])
 
 
