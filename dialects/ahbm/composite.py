@@ -116,7 +116,8 @@ class CompositeOp(CommandOp):
             self._verify_spec(number, spec, count)
         require(all(0 <= n < count for n in self.written), f"writes {list(self.written)} of {count} parts")
         require(len(set(self.written)) == len(self.written), "a handle is named twice among those written")
-        outs = {spec.out.data for spec in self.specs}
+        # A recipe's name does not tell which of its operands it writes; its rows will.
+        outs = {n for spec in self.specs for n in (spec.out.data, *(spec.operand_numbers if is_recipe(spec) else ()))}
         require(all(n in outs for n in self.written), "a handle among those written is the out of no op")
         if self.planned:
             for fault in plan_faults(self.plan.block, self.specs.data, self.part_types):
