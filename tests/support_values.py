@@ -87,7 +87,7 @@ def case_of_workload(path: Path, settings: Sequence[str] = ()) -> Case:
     """The first launch of a workload file, with `--set` as on the command line."""
     workload = load(str(path), list(settings))
     prepared = prepare(workload, None, None)
-    bound, request = prepared.bound[0], prepared.requests[0]
+    bound, request = prepared.bindings.launches[0], prepared.requests[0]
     arguments: dict[str, Any] = {}
     for number, (name, value) in enumerate(bound.values.items()):
         if isinstance(value, Tensor):
