@@ -146,10 +146,17 @@ def attribute(emit: Emitter, item: Item, name: str) -> Item | Any:
 def subscript(emit: Emitter, owner: Item, index: Item) -> Item:
     """`owner[index]`: axes of a block, or an element or part of a tuple. Raises TypeFault."""
     if isinstance(owner, Value):
+        if not owner.is_block and not _only_new_axes(index):
+            hint = "a pointer is read with tl.load(pointer + offset)" if owner.is_pointer else None
+            raise TypeFault(f"{describe(owner)} cannot be indexed", hint)
         return _axes(emit, owner, index if isinstance(index, tuple) else (index,))
     if isinstance(owner, tuple | str):
         return _element(owner, known(index) if not isinstance(index, slice) else index)
     raise TypeFault(f"{describe(owner)} cannot be indexed")
+
+
+def _only_new_axes(index: Item) -> bool:
+    return all(i is None for i in (index if isinstance(index, tuple) else (index,)))
 
 
 def _axes(emit: Emitter, value: Value, index: tuple[Item, ...]) -> Value:

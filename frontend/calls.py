@@ -9,7 +9,7 @@ from .builtin import KINDS, Builtin, Parameter, optional
 from .emit import Emitter, Site
 from .namespaces import suggestion
 from .types import TypeFault
-from .values import Item, Undefined, describe
+from .values import Item, Undefined
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Arguments:
 
 def call_builtin(emit: Emitter, function: Builtin, arguments: Arguments) -> Item:
     """Bind, convert and lower. A fault of one argument is reported at that argument, any other at the call."""
-    call = emit.site
+    call, name = emit.site, emit.library or function.name
     bound = _bind_builtin(emit, function, arguments)
     converted: dict[str, Item] = {}
     for parameter in function.parameters:
@@ -49,7 +49,7 @@ def call_builtin(emit: Emitter, function: Builtin, arguments: Arguments) -> Item
     try:
         return function.lower(emit, **converted)
     except TypeFault as fault:
-        raise emit.fail(f"{function.name}: {fault}", fault.hint) from None
+        raise emit.fail(f"{name}: {fault}", fault.hint) from None
 
 
 def _bind_builtin(emit: Emitter, function: Builtin, arguments: Arguments) -> dict[str, Argument]:
@@ -89,7 +89,8 @@ def _convert(emit: Emitter, parameter: Parameter, argument: Argument, function: 
     try:
         return KINDS[parameter.kind](emit, argument.item)
     except TypeFault as fault:
-        raise emit.fail(f"'{parameter.name}' of {function.name}: {fault}", fault.hint) from None
+        name = emit.library or function.name
+        raise emit.fail(f"'{parameter.name}' of {name}: {fault}", fault.hint) from None
 
 
 def is_constexpr(annotation: syntax.Expression | None) -> bool:
@@ -152,6 +153,3 @@ def check_defined(emit: Emitter, item: Item, name: str) -> Item:
     if isinstance(item, Undefined):
         raise emit.fail(f"'{name}' has no value here: {item.reason}", "give it a value before, of the same type")
     return item
-
-
-__all__ = ["Argument", "Arguments", "bind_function", "call_builtin", "check_defined", "describe", "is_constexpr"]

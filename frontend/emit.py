@@ -32,6 +32,7 @@ from .types import (
     broadcast_shapes,
     check_number,
     int1,
+    int64,
     ir_type,
     type_of_number,
     with_element,
@@ -55,8 +56,10 @@ class Emitter:
     def __init__(self, site: Site):
         self.into: Block | None = None
         self.site = site
-        # Library functions are inlined at the place of their call: nothing in them is the user's text.
+        # Library functions are inlined at the place of their call: nothing in them is the user's text. `library` is the
+        # name of the one that the user has called.
         self.pinned: Site | None = None
+        self.library: str | None = None
 
     # Places ---------------------------------------------------------------------------------------
 
@@ -184,14 +187,11 @@ class Emitter:
             raise TypeFault(f"an integer is needed, not {describe(item)}")
         from_known = value.known
         if from_known is not None:
-            return self.constant(int(from_known), _INT64)
-        return self.cast(value, _INT64)
+            return self.constant(int(from_known), int64)
+        return self.cast(value, int64)
 
     def compare(self, predicate: str, a: Value, b: Value) -> Value:
         return self.make(tl.CmpOp(predicate, a.ssa, b.ssa), with_element(a.type, int1))
-
-
-_INT64 = DType("i64", "int64", type_of_number(1).kind, 64)
 
 
 def _scalar(number: Number, dtype: DType, kind: Attribute) -> Attribute:

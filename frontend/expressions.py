@@ -108,14 +108,15 @@ class Expressions(ABC):
         """
         outer, self.frame = self.frame, Frame(module)
         into, self.emit.into = self.emit.into, None
-        site, pinned = self.emit.site, self.emit.pinned
-        self.emit.pinned = None
+        site, pinned, library = self.emit.site, self.emit.pinned, self.emit.library
+        self.emit.pinned = self.emit.library = None
         try:
             return self.evaluate(node)
         except attributes.HOST_FAULTS:
             return Opaque("a value of the host, which is not executed")
         finally:
-            self.frame, self.emit.into, self.emit.site, self.emit.pinned = outer, into, site, pinned
+            self.frame, self.emit.into, self.emit.site = outer, into, site
+            self.emit.pinned, self.emit.library = pinned, library
 
     def _constant(self, node: syntax.Constant) -> Item:
         if node.ellipsis:

@@ -15,6 +15,7 @@ from xdsl.dialects import scf
 from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
 
 from . import scopes, syntax
+from .emit import Site
 from .statements import WRITERS, Statements
 from .types import DType, TypeFault, int32, ir_type, promote_integers, type_of_number
 from .values import Item, Iteration, Undefined, Value, describe, parts, with_parts
@@ -122,7 +123,8 @@ class Loops(Statements):
             self.emit.insert(scf.YieldOp(*kept.yields))
         if isinstance(statement.target, syntax.Name):
             counter.ssa.name_hint = statement.target.id
-        op = scf.ForOp(*(b.ssa for b in bounds), kept.inits, body)
+        lower, upper, step = bounds
+        op = scf.ForOp(lower.ssa, upper.ssa, step.ssa, kept.inits, body)
         self.emit.insert(op)
         self.frame.names = carried.names_after(after, kept, list(op.results))
         for name in scopes.target_names(statement.target):
@@ -219,6 +221,7 @@ class Carried:
         self._emit = lowering.emit
         self._before = dict(lowering.frame.names)
         self._loop = loop
+        self._body = body
         bound = scopes.bound_names(body, WRITERS)
         self._names = [n for n in bound if n in self._before and not isinstance(self._before[n], Undefined)]
         self._new = [n for n in bound if n not in self._before]
@@ -277,7 +280,13 @@ class Carried:
         return self._emit.fail(
             f"'{name}' is {describe(before)} before the loop and {describe(now)} after its body",
             "what a run-time loop carries keeps its type; tl.static_range unrolls a loop",
+            site=self._last_binding(name),
         )
+
+    def _last_binding(self, name: str) -> Site:
+        """Where the body binds a name for the last time."""
+        nodes = [n for n in scopes.walk(self._body) if name in scopes.names_bound_by(n, WRITERS)]
+        return self._lowering.site(nodes[-1] if nodes else self._loop)
 
     def leave(self, after: dict[str, Item], arguments: list[list[BlockArgument]]) -> Kept:
         """Check what the body leaves behind, and drop what it does not change from the blocks' arguments."""

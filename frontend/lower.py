@@ -11,10 +11,10 @@ from difflib import get_close_matches
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp, UnitAttr
-from xdsl.ir import Block, Operation, Region
+from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.traits import is_side_effect_free
 
-from ..dialects.errors import AhbmcError, fail
+from ..dialects.errors import AhbmcError, Fault, fail
 from . import syntax
 from .calls import is_constexpr
 from .emit import Emitter, Site
@@ -120,11 +120,11 @@ class _Kernel:
         function.location = self.module.text.location(self._head)
         return ModuleOp([function])
 
-    def _parameters(self) -> tuple[dict[str, Item], list[tuple[str, object, DType | PointerType]]]:
+    def _parameters(self) -> tuple[dict[str, Item], list[tuple[str, Attribute, DType | PointerType]]]:
         """The compile-time parameters with their items, and name and types of the others, in order."""
-        faults = []
+        faults: list[Fault] = []
         items: dict[str, Item] = {}
-        arguments = []
+        arguments: list[tuple[str, Attribute, DType | PointerType]] = []
         for parameter in self.tree.parameters:
             try:
                 item = self._parameter(parameter)

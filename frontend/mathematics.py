@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from xdsl.ir import Operation
+
 from ..dialects import tl
 from ..dialects.elementwise import BY_TL, Elementwise
 from . import operators
@@ -76,8 +78,9 @@ def _extremum(name: str, with_nan: str) -> Callable[..., Item]:
         result = apply(emit, name, BY_TL[name], x, y)
         if propagate_nan != "all" or not (isinstance(result.element, DType) and result.element.is_float):
             return result
-        operands = [Value(o, result.type) for o in result.ssa.owner.operands]  # pyright: ignore[reportAttributeAccessIssue] -- made by an op just now
-        return emit.elementwise(with_nan, *operands)
+        made = result.ssa.owner
+        assert isinstance(made, Operation)
+        return emit.elementwise(with_nan, *(Value(o, result.type) for o in made.operands))
 
     return lower
 

@@ -6,6 +6,7 @@ are; values are carried; anything else has no one value afterwards, which is sai
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import scf
@@ -113,7 +114,7 @@ class Merge:
             with self._emit.inside(block):
                 self._emit.insert(scf.YieldOp(*ssa(values)))
 
-    def rebuild(self, template: Template, results: list[SSAValue]) -> Item:
+    def rebuild(self, template: Template, results: Sequence[SSAValue]) -> Item:
         """The item of a template once the carried values have come out as `results`."""
         match template:
             case Carried():

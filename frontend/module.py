@@ -37,12 +37,22 @@ class Module:
     def function(self, name: str) -> JitFunction | None:
         """The function of that name; of several the last one under a jit decorator, or else the last one."""
         if name not in self._functions:
-            found = [p for p in self.pieces if p.kind == "function" and p.name == name]
+            found = self._named("function", name)
             if not found:
                 return None
             piece = next((p for p in reversed(found) if p.jit), found[-1])
             self._functions[name] = JitFunction(name, self, parse_function(self.text, piece), jit=piece.jit)
         return self._functions[name]
+
+    def _named(self, kind: str, name: str) -> list[Piece]:
+        return self._by_name.get((kind, name), [])
+
+    @cached_property
+    def _by_name(self) -> dict[tuple[str, str], list[Piece]]:
+        found: dict[tuple[str, str], list[Piece]] = {}
+        for piece in self.pieces:
+            found.setdefault((piece.kind, piece.name), []).append(piece)
+        return found
 
     def lookup(self, name: str, evaluate: Evaluate) -> Item:
         """What a global name stands for. Raises KeyError where the file has no such name."""
@@ -53,12 +63,12 @@ class Module:
             return self._imported[name]
         if name in self._constants:
             return self._constants[name]
-        piece = next((p for p in reversed(self.pieces) if p.kind == "constant" and p.name == name), None)
-        if piece is None or name in self._resolving:
+        pieces = self._named("constant", name)
+        if not pieces or name in self._resolving:
             raise KeyError(name)
         self._resolving.add(name)
         try:
-            self._constants[name] = self._constant(piece, evaluate)
+            self._constants[name] = self._constant(pieces[-1], evaluate)
         finally:
             self._resolving.discard(name)
         return self._constants[name]

@@ -5,13 +5,12 @@ One table says which element-wise function an operator is for which kind of oper
 
 from __future__ import annotations
 
-import operator as python
 from collections.abc import Callable
 from typing import Any
 
 from ..dialects import tl
 from .emit import Emitter
-from .types import DType, Number, PointerType, TypeFault, check_number, computation_type, int1, int64, type_of_number
+from .types import DType, PointerType, TypeFault, check_number, computation_type, float32, int1, int64, type_of_number
 from .values import Item, Value, describe
 
 # Operator -> {"float" | "sint" | "uint": kind of the element-wise table}.
@@ -38,24 +37,24 @@ PREDICATES: dict[str, dict[str, str]] = {
     ">=": {"float": "oge", "sint": "sge", "uint": "uge"},
 }
 _PYTHON: dict[str, Callable[[Any, Any], Any]] = {
-    "+": python.add,
-    "-": python.sub,
-    "*": python.mul,
-    "/": python.truediv,
-    "//": python.floordiv,
-    "%": python.mod,
-    "&": python.and_,
-    "|": python.or_,
-    "^": python.xor,
-    "<<": python.lshift,
-    ">>": python.rshift,
-    "**": python.pow,
-    "==": python.eq,
-    "!=": python.ne,
-    "<": python.lt,
-    "<=": python.le,
-    ">": python.gt,
-    ">=": python.ge,
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a / b,
+    "//": lambda a, b: a // b,
+    "%": lambda a, b: a % b,
+    "&": lambda a, b: a & b,
+    "|": lambda a, b: a | b,
+    "^": lambda a, b: a ^ b,
+    "<<": lambda a, b: a << b,
+    ">>": lambda a, b: a >> b,
+    "**": lambda a, b: a**b,
+    "==": lambda a, b: a == b,
+    "!=": lambda a, b: a != b,
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
     "in": lambda a, b: a in b,
     "not in": lambda a, b: a not in b,
     "is": lambda a, b: a is b or (isinstance(a, type(b)) and a == b),
@@ -90,7 +89,7 @@ def _arithmetic(emit: Emitter, operator: str, a: Item, b: Item) -> Value:
     dtype = x.element
     assert isinstance(dtype, DType)
     if operator == "/" and dtype.is_int:
-        x, y, dtype = emit.cast(x, _FLOAT32), emit.cast(y, _FLOAT32), _FLOAT32
+        x, y, dtype = emit.cast(x, float32), emit.cast(y, float32), float32
     kind = KINDS[operator].get(domain(dtype))
     if kind is None:
         hint = "use tl.floor(x / y) for floats" if operator == "//" else None
@@ -153,7 +152,7 @@ def _pointer(emit: Emitter, operator: str, a: Item, b: Item) -> Value:
             f"a pointer cannot be moved by {describe(offset)}", "offsets are integers: cast with `.to(tl.int32)`"
         )
     if operator == "-":
-        counted = minus(emit, counted)
+        counted = negative(emit, counted)
     elif not dtype.signed and dtype.bits < 64:
         counted = emit.cast(counted, int64)  # an offset counts as signed
     base, counted = emit.together(emit.value(pointer), counted)
@@ -167,22 +166,23 @@ def compare(emit: Emitter, operator: str, a: Item, b: Item) -> Value:
     return emit.compare(PREDICATES[operator][domain(x.element)], x, y)
 
 
-def minus(emit: Emitter, item: Item) -> Item | Value:
+def minus(emit: Emitter, item: Item) -> Item:
     """`-x`."""
-    if not isinstance(item, Value):
-        return _negated(item)
-    dtype = item.element
-    if not isinstance(dtype, DType):
-        raise TypeFault(f"'-' is not defined for {describe(item)}")
-    if dtype.is_float:
-        return emit.elementwise("neg", item)
-    return emit.elementwise("subi", emit.constant(0, dtype, item.shape), item)
-
-
-def _negated(item: Item) -> Number:
+    if isinstance(item, Value):
+        return negative(emit, item)
     if isinstance(item, bool | int | float):
         return -item
     raise TypeFault(f"'-' is not defined for {describe(item)}")
+
+
+def negative(emit: Emitter, value: Value) -> Value:
+    """A value with its sign turned; of unsigned integers the two's complement."""
+    dtype = value.element
+    if not isinstance(dtype, DType):
+        raise TypeFault(f"'-' is not defined for {describe(value)}")
+    if dtype.is_float:
+        return emit.elementwise("neg", value)
+    return emit.elementwise("subi", emit.constant(0, dtype, value.shape), value)
 
 
 def invert(emit: Emitter, item: Item) -> Item:
@@ -238,7 +238,7 @@ def _at_compile_time(operator: str, a: Item, b: Item) -> Item:
         raise TypeFault(f"{a} {operator} {b} divides by zero") from None
     except (TypeError, ValueError, OverflowError):
         raise TypeFault(f"'{operator}' is not defined for {describe(a)} and {describe(b)}") from None
-    if not isinstance(result, bool | int | float | str | tuple):
+    if isinstance(result, complex):
         raise TypeFault(f"{a} {operator} {b} is no real number")
     return result
 
@@ -258,7 +258,3 @@ def _check_size(operator: str, a: Item, b: Item) -> None:
                 large = large or len(sequence) * times > _LONGEST_TUPLE
     if large:
         raise TypeFault(f"the result of '{operator}' is too large for a compile-time constant")
-
-
-_FLOAT32 = computation_type(type_of_number(0.0), type_of_number(0.0))
-assert int1.is_bool

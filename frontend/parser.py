@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any, cast
 
 from lark import Lark, Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
@@ -55,11 +56,11 @@ def _parse(text: Text, span: syntax.Span, width: int) -> syntax.Body:
     lines.report = lambda message, offset: text.fail(message, (base + offset, base + offset + 1))
     parser = grammar()
     try:
-        tree = parser.parse(source)
+        tree: Any = parser.parse(source)  # pyright: ignore[reportUnknownMemberType] -- Lark's annotations
     except UnexpectedInput as error:
         raise _syntax_error(text, parser, base, error) from None
     node = TreeBuilder(base).build(tree)
-    body: syntax.Body = node if isinstance(node, tuple) else (node,)
+    body = cast(syntax.Body, node if isinstance(node, tuple) else (node,))
     for statement in body:
         _check_targets(text, statement)
     return body
@@ -96,10 +97,12 @@ def _syntax_error(text: Text, parser: Lark, base: int, error: UnexpectedInput) -
     if isinstance(error, UnexpectedCharacters):
         return _unknown_characters(text, start)
     assert isinstance(error, UnexpectedToken)
-    token = error.token
+    unexpected: Any = error  # Lark's annotations leave the parts of this open
+    token: Token = unexpected.token
     span = (start, start + max(len(token.rstrip()), 1))
-    accepts: set[str] = error.interactive_parser.accepts() if error.interactive_parser else set()
-    previous = error.token_history[-1] if error.token_history else None
+    accepts: set[str] = unexpected.interactive_parser.accepts() if unexpected.interactive_parser else set()
+    history: list[Token] = unexpected.token_history or []
+    previous = history[-1] if history else None
     if token.type in ("_NEWLINE", "$END") and previous is not None and previous.end_pos is not None:
         span = (base + previous.end_pos, base + previous.end_pos + 1)
     message, hint = _explain(parser, token, accepts)

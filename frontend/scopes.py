@@ -40,22 +40,25 @@ def bound_names(body: syntax.Body, writers: frozenset[str]) -> tuple[str, ...]:
 
     `writers` are the last names of functions that rebind an argument; every name that is passed to one counts.
     """
-    names: dict[str, None] = {}
-    for node in walk(body):
-        match node:
-            case syntax.Assign():
-                for target in node.targets:
-                    names |= dict.fromkeys(target_names(target))
-            case syntax.Augmented() | syntax.Annotated() | syntax.For():
-                names |= dict.fromkeys(target_names(node.target))
-            case syntax.Named():
-                names[node.name] = None
-            case syntax.Call(function=syntax.Attribute(name=name) | syntax.Name(id=name)) if name in writers:
-                given = (*node.arguments, *(k.value for k in node.keywords))
-                names |= dict.fromkeys(a.id for a in given if isinstance(a, syntax.Name))
-            case _:
-                pass
-    return tuple(names)
+    return tuple(dict.fromkeys(name for node in walk(body) for name in names_bound_by(node, writers)))
+
+
+def names_bound_by(node: syntax.Node, writers: frozenset[str]) -> Iterator[str]:
+    """The names that one node binds, without those below it."""
+    match node:
+        case syntax.Assign():
+            for target in node.targets:
+                yield from target_names(target)
+        case syntax.Augmented() | syntax.Annotated() | syntax.For():
+            yield from target_names(node.target)
+        case syntax.Named():
+            yield node.name
+        case syntax.Call(function=syntax.Attribute(name=name) | syntax.Name(id=name)) if name in writers:
+            for given in (*node.arguments, *(k.value for k in node.keywords)):
+                if isinstance(given, syntax.Name):
+                    yield given.id
+        case _:
+            pass
 
 
 def returns(body: syntax.Body) -> bool:

@@ -245,7 +245,7 @@ class Statements(Expressions):
             raise emit.fail(f"'{function.name}' is no kernel function", f"put @triton.jit above `def {function.name}`")
         if self.depth >= _DEEPEST_CALL:
             raise emit.fail(f"calls are nested deeper than {_DEEPEST_CALL}", "a kernel function cannot call itself")
-        call, pinned = emit.site, emit.pinned
+        call, pinned, library = emit.site, emit.pinned, emit.library
         bound = bind_function(emit, function.tree, arguments)
         names: dict[str, Item] = {}
         for parameter in function.tree.parameters:
@@ -266,13 +266,13 @@ class Statements(Expressions):
                 names[parameter.name] = argument.item.known
         outer, self.frame = self.frame, Frame(function.module, names)
         if function.module.library:
-            emit.pinned = emit.pinned or call
+            emit.pinned, emit.library = emit.pinned or call, emit.library or function.name
         self.depth += 1
         try:
             returned = self.run(function.tree.body)
         finally:
             self.depth -= 1
-            self.frame, emit.site, emit.pinned = outer, call, pinned
+            self.frame, emit.site, emit.pinned, emit.library = outer, call, pinned, library
         return returned.item if returned else None
 
     _rules: ClassVar[dict[type[Any], Callable[[Any, Any], None]]] = {

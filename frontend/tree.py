@@ -190,11 +190,11 @@ class TreeBuilder:
         return s.Augmented(self._span(t), self.build(target), operator.removesuffix("="), self.build(value))
 
     def _annotated(self, t: Child) -> s.Annotated:
-        target, annotation, value = t.children
+        target, annotation, value = [*t.children, None][:3]
         return s.Annotated(self._span(t), self.build(target), self.build(annotation), self.build(value))
 
     def _return_statement(self, t: Child) -> s.Return:
-        return s.Return(self._span(t), self.build(t.children[0]))
+        return s.Return(self._span(t), self.build(_first(t)))
 
     def _raise_statement(self, t: Child) -> s.Raise:
         return s.Raise(self._span(t), self.build(t.children[0]))
@@ -281,6 +281,10 @@ class TreeBuilder:
                 case _:
                     pass  # `/` changes nothing for a kernel
         return tuple(found)
+
+
+def _first(t: Child) -> Child:
+    return t.children[0] if t.children else None
 
 
 def _text(token: Child) -> str | None:
