@@ -66,6 +66,11 @@ def site_of(log: OpLog, record: int) -> Site:
     return log.sites[int(log.records["site"][record])]
 
 
+def site_text(site: Site) -> str:
+    """Kind and label of a command op, the kind once."""
+    return site.label if site.label.startswith(site.kind) else f"{site.kind} {site.label}".strip()
+
+
 def _critical_programs(log: OpLog, parts: dict[str, int]) -> Iterator[tuple[int, int, int, int]]:
     """The programs on the critical path as (PE, first record, row of one of them, how many share those records).
 

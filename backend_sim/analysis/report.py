@@ -16,11 +16,11 @@ from rich.text import Text
 from ...dialects.errors import Place, Sources
 from ...dialects.remarks import Remark
 from ..target.topology import pe_name
-from .attribution import Share, site_of
+from .attribution import Share, site_of, site_text
 from .summary import Analysis, Run, gemm
 from .verdict import verdict
 
-_INSTANCES = 3  # command instances named per part
+_COMMANDS = 3  # commands of kernel text named per part
 _BAR = 20
 _MANY_NS = 100_000  # from here the latency is given in microseconds too
 _WORTH_A_LOOK = ("refused", "gathered")
@@ -114,20 +114,27 @@ def _attribution(analysis: Analysis) -> Table:
 
 
 def _instances(analysis: Analysis, shares: list[Share]) -> str:
-    """The largest instances of a part, one a line, and how many there are beside them."""
-    lines = [_instance(analysis, share) for share in shares[:_INSTANCES]]
-    if rest := shares[_INSTANCES:]:
-        ps = sum(share.ps for share in rest)
-        lines.append(f"and {ns(ps)} in {len(rest)} more")
+    """The commands of kernel text that hold most of a part, one a line, each with its largest instance."""
+    alike: dict[tuple[str, str, int], list[Share]] = {}
+    for share in shares:
+        site = site_of(analysis.log, share.record)
+        alike.setdefault((site_text(site), site.file, site.line), []).append(share)
+    groups = sorted(alike.values(), key=lambda group: -sum(share.ps for share in group))
+    lines = [_group(analysis, group) for group in groups[:_COMMANDS]]
+    if rest := groups[_COMMANDS:]:
+        lines.append(f"and {ns(sum(share.ps for group in rest for share in group))} in {len(rest)} more")
     return "\n".join(lines)
 
 
-def _instance(analysis: Analysis, share: Share) -> str:
-    site = site_of(analysis.log, share.record)
-    times = f" x {share.programs:,} programs" if share.programs > 1 else ""
+def _group(analysis: Analysis, shares: list[Share]) -> str:
+    """Commands that are alike: their time, what they are and where, and how many instances there are (shares come biggest first)."""
+    largest, site = shares[0], site_of(analysis.log, shares[0].record)
     where = f" at {_where(site.file, site.line)}" if site.line else ""
-    which = f"{pe_name(analysis.machine, share.pe)} #{share.number}{times}"
-    return f"{ns(share.ps)} {site.label or site.kind}{where} ({which})"
+    which = f"{pe_name(analysis.machine, largest.pe)} #{largest.number}"
+    count = sum(share.programs for share in shares)
+    if count > 1:
+        which = f"{count:,} commands, the largest {which} {ns(largest.ps // largest.programs)}"
+    return f"{ns(sum(share.ps for share in shares))} {site_text(site)}{where} ({which})"
 
 
 def _where(file: str, line: int) -> str:

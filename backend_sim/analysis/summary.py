@@ -2,7 +2,8 @@
 
     kernel machine pipeline latency_ns check commands issue_cycles issue_cycles_max
     bytes {hbm_read, hbm_read_useful, hbm_write, ipcq, noc}   engines {name: {busy_ns, utilization, servers}}
-    attribution {part: ns}   roofline {bound, floor_ns, fraction, floors_ns}   outputs   wall_s   events   gemm
+    attribution {part: ns}   attribution_commands [{part, ns, command, programs, what, place}]
+    roofline {bound, floor_ns, fraction, floors_ns}   outputs   wall_s   events   gemm
     remarks [{pass, subject, outcome, reason, place}]
 
 `hbm_read` counts the bytes that moved, `hbm_read_useful` those of them that were asked for; `noc` the bytes that came
@@ -23,10 +24,12 @@ import numpy as np
 from ...dialects.remarks import Remark
 from ..oplog import ENGINES, OpLog, busy_intervals
 from ..target.machine import Machine
-from .attribution import Attribution, attribute
+from ..target.topology import pe_name
+from .attribution import Attribution, Share, attribute, site_of, site_text
 from .roofline import Roofline, roofline
 
 SCHEMA = 1
+_MOST_INSTANCES = 1000  # command instances listed behind the parts, the biggest first
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,7 @@ def summary(analysis: Analysis, run: Run) -> dict[str, Any]:
         "bytes": analysis.moved_bytes,
         "engines": analysis.engines,
         "attribution": {part: ns(ps) for part, ps in analysis.attribution.parts.items()},
+        "attribution_commands": [_instance(analysis, share) for share in analysis.attribution.shares[:_MOST_INSTANCES]],
         "roofline": {
             "bound": roof.bound,
             "floor_ns": ns(roof.floor_ps),
@@ -101,6 +105,18 @@ def summary(analysis: Analysis, run: Run) -> dict[str, Any]:
     if log.total("flops"):
         found["gemm"] = gemm(log, machine)
     return found
+
+
+def _instance(analysis: Analysis, share: Share) -> dict[str, Any]:
+    site = site_of(analysis.log, share.record)
+    return {
+        "part": share.part,
+        "ns": ns(share.ps),
+        "command": f"{pe_name(analysis.machine, share.pe)}#{share.number}",
+        "programs": share.programs,
+        "what": site_text(site),
+        "place": f"{site.file}:{site.line}:{site.column}" if site.line else "",
+    }
 
 
 def _remark(remark: Remark) -> dict[str, str]:

@@ -21,7 +21,7 @@ import numpy as np
 from ..oplog import ENGINES, Ints, OpLog
 from ..target.machine import Machine
 from ..target.topology import pe_name
-from .attribution import site_of
+from .attribution import site_of, site_text
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def trace_events(log: OpLog, machine: Machine) -> Iterator[dict[str, Any]]:
         first, number = (int(log.programs[name][found.program]) for name in ("first", "number"))
         yield {
             "ph": "X",
-            "name": site.label or site.kind,
+            "name": site_text(site),
             "cat": site.kind,
             "pid": found.pe + 1,
             "tid": thread,

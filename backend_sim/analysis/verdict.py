@@ -40,8 +40,8 @@ def verdict(analysis: Analysis, pipeline: str) -> Verdict:
         share = analysis.attribution.parts[part] / latency_ps
         above = f" The run takes {1 / roof.fraction:.1f} times that floor" if roof.fraction else " It has no floor"
         bound += f"{above}; the largest part of its path is {part} ({share:.0%})."
-    advice = [text for part in _by_size(analysis) if (text := _advice(analysis, part, pipeline))]
-    advice += _machine_advice(analysis)
+    advice = _machine_advice(analysis)
+    advice += [text for part in _by_size(analysis) if (text := _advice(analysis, part, pipeline))]
     if not advice:
         advice = [f"The run is near the floor of {limit}: only less work, or a faster {roof.bound}, makes it shorter."]
     return Verdict(bound, tuple(advice))
@@ -96,8 +96,8 @@ def _read_advice(analysis: Analysis, share: float) -> str:
         return f"dma_read, {share:.0%}: {waste:.1f} times the useful bytes move; sizes that fill the tile pad less."
     if busy >= _MOSTLY_BUSY:
         return (
-            f"dma_read, {share:.0%}: the HBM slice is busy with useful bytes for {busy:.0%}; read less: stage the"
-            " operand that is read again (form-composites{stage=a}), use larger blocks, or a narrower type."
+            f"dma_read, {share:.0%}: the HBM slice is busy with useful bytes for {busy:.0%}; read less (stage"
+            " an operand that is read more than once, a narrower type), or spread the work over PEs and their slices."
         )
     return (
         f"dma_read, {share:.0%}: it waits for single transfers, the HBM slice is busy for {busy:.0%} only; load ahead"
@@ -114,7 +114,9 @@ def _gemm_advice(analysis: Analysis, share: float) -> str | None:
         )
     if analysis.roofline.bound == "gemm" and analysis.roofline.fraction >= _NEAR_FLOOR:
         return None
-    return f"gemm, {share:.0%}: the engine works alone meanwhile; streamed operands let DMA run beside it."
+    if "composite" not in analysis.log.commands():
+        return f"gemm, {share:.0%}: the engine works alone meanwhile; pipeline composite streams operands beside it."
+    return f"gemm, {share:.0%}: the tiles run at the engine's rate; only a GEMM split over more PEs takes less."
 
 
 def _machine_advice(analysis: Analysis) -> list[str]:

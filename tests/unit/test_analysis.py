@@ -42,7 +42,7 @@ class Log:
     )
 
     def site(self, kind: str, line: int) -> int:
-        self.sites.append(Site(kind, f"ahbm.{kind}", 17, "k.py", line, 5))
+        self.sites.append(Site(kind, "(64, 32)" if kind.startswith("dma") else kind, 17, "k.py", line, 5))
         return len(self.sites) - 1
 
     def add(self, table: str, **values: int) -> None:
@@ -214,12 +214,17 @@ def test_the_summary_has_the_keys_of_the_contract() -> None:
     """Every key, with the figures of the hand-made log; parts and engines add up."""
     found = summary(Analysis(one_product().build(), MACHINE), RUN)
     names = "schema kernel machine pipeline latency_ns check commands issue_cycles issue_cycles_max bytes engines"
-    assert set(f"{names} attribution roofline outputs wall_s events gemm remarks".split()) == set(found)
+    assert set(f"{names} attribution roofline outputs wall_s events gemm remarks attribution_commands".split()) == set(
+        found
+    )
     assert found["latency_ns"] == 115.414
     assert found["commands"] == {"dma_read": 2, "gemm": 1, "wait": 1, "dma_write": 1, "total": 5}
     assert (found["issue_cycles"], found["issue_cycles_max"]) == (45, 45)
     assert found["bytes"] == {"hbm_read": 8192, "hbm_read_useful": 7096, "hbm_write": 2048, "ipcq": 0, "noc": 0}
     assert sum(found["attribution"].values()) == pytest.approx(115.414, abs=1e-9)
+    first = found["attribution_commands"][0]
+    assert (first["part"], first["ns"], first["command"]) == ("dma_read", 29.0, "sip0.cube0.pe0#1")
+    assert (first["what"], first["place"]) == ("dma_read (64, 32)", "k.py:3:5")
     assert found["engines"]["dma_read"] == {"busy_ns": 38.0, "utilization": pytest.approx(38 / 115.414), "servers": 1}
     assert found["roofline"]["bound"] == "issue"
     assert json.loads(json.dumps(found)) == found
@@ -315,7 +320,7 @@ def test_the_report_says_where_the_time_went_and_why() -> None:
     for part in (
         "latency 115.41 ns",
         "check pass",
-        "29.00 ahbm.dma_read at k.py:3 (sip0.cube0.pe0 #1)",
+        "29.00 dma_read (64, 32) at k.py:3 (sip0.cube0.pe0 #1)",
         "5 (dma_read 2, gemm 1, wait 1, dma_write 1)",
         "8,192 B (7,096 asked for)",
         "1 raised",
