@@ -21,6 +21,7 @@ from .summary import Analysis, Run, gemm
 from .verdict import verdict
 
 _COMMANDS = 3  # commands of kernel text named per part
+_NAME = 40
 _BAR = 20
 _MANY_NS = 100_000  # from here the latency is given in microseconds too
 _WORTH_A_LOOK = ("refused", "gathered")
@@ -127,14 +128,20 @@ def _instances(analysis: Analysis, shares: list[Share]) -> str:
 
 
 def _group(analysis: Analysis, shares: list[Share]) -> str:
-    """Commands that are alike: their time, what they are and where, and how many instances there are (shares come biggest first)."""
+    """Commands that are alike: their time, what they are and where, and the largest of them (shares come so)."""
     largest, site = shares[0], site_of(analysis.log, shares[0].record)
     where = f" at {_where(site.file, site.line)}" if site.line else ""
     which = f"{pe_name(analysis.machine, largest.pe)} #{largest.number}"
     count = sum(share.programs for share in shares)
     if count > 1:
-        which = f"{count:,} commands, the largest {which} {ns(largest.ps // largest.programs)}"
-    return f"{ns(sum(share.ps for share in shares))} {site_text(site)}{where} ({which})"
+        which = f"{count:,} times, up to {ns(largest.ps // largest.programs)} in {which}"
+    return f"{ns(sum(share.ps for share in shares))} {_short(site_text(site))}{where} ({which})"
+
+
+def _short(name: str) -> str:
+    """The name of a composite of many ops: the first and the last of them, and how many there are."""
+    ops = name.split(", ")
+    return name if len(name) <= _NAME or len(ops) < 4 else f"{ops[0]}, ..., {ops[-2]}, {ops[-1]} ({len(ops)} ops)"
 
 
 def _where(file: str, line: int) -> str:
