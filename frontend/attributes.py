@@ -15,6 +15,7 @@ from .types import (
     BlockType,
     DType,
     PointerType,
+    Type,
     TypeFault,
     bfloat16,
     element_of,
@@ -62,8 +63,9 @@ _BLOCK_POINTER: dict[str, Callable[[Emitter, Any], Item]] = {
 }
 
 
-def _bits(dtype: Any) -> int:
-    return 64 if isinstance(element_of(dtype), PointerType) else element_of(dtype).bits
+def _bits(of: Type) -> int:
+    element = element_of(of)
+    return 64 if isinstance(element, PointerType) else element.bits
 
 
 _TYPE: dict[str, Callable[[Emitter, Any], Item]] = {
@@ -135,12 +137,19 @@ def attribute(emit: Emitter, item: Item, name: str) -> Item | Any:
         return found(emit, item)
     if isinstance(item, DType | PointerType | BlockType) and name in _PREDICATES:
         result = _PREDICATES[name](item)
-        return row(name, "", lambda _emit: result)
+        return row(name, "", _constantly(result))
     if name == "value" and not isinstance(item, Value | Builtin):
         return item  # `.value` of a constexpr
     if isinstance(item, int) and name == "bit_length":
-        return row(name, "", lambda _emit: item.bit_length())
+        return row(name, "", _constantly(item.bit_length()))
     return ABSENT
+
+
+def _constantly(item: Item) -> Callable[..., Item]:
+    def lower(emit: Emitter) -> Item:
+        return item
+
+    return lower
 
 
 def subscript(emit: Emitter, owner: Item, index: Item) -> Item:

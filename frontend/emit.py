@@ -8,12 +8,13 @@ to shape as Triton does; operators and functions build on that.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, IntegerType, TensorType
+from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, IntegerType, TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects import tl
@@ -78,7 +79,7 @@ class Emitter:
         return self.fail(f"not supported in a kernel: {what}", hint, site=site, category=Category.UNSUPPORTED)
 
     @contextmanager
-    def inside(self, target: Block) -> Iterator[Block]:
+    def inside(self, target: Block) -> Generator[Block]:
         """Insert into `target` for a while."""
         outer, self.into = self.into, target
         try:
@@ -194,16 +195,18 @@ class Emitter:
         return self.make(tl.CmpOp(predicate, a.ssa, b.ssa), with_element(a.type, int1))
 
 
-def _scalar(number: Number, dtype: DType, kind: Attribute) -> Attribute:
-    if dtype.is_float:
-        return FloatAttr(float(number), kind)  # pyright: ignore[reportArgumentType] -- dtype.is_float says so
-    assert isinstance(kind, IntegerType)
-    return IntegerAttr(_wrapped(int(number), dtype), kind)
+def _scalar(number: Number, dtype: DType, kind: Attribute) -> FloatAttr | IntegerAttr[IntegerType]:
+    if isinstance(kind, AnyFloat):
+        return FloatAttr(float(number), kind)
+    return IntegerAttr(_wrapped(int(number), dtype), cast(IntegerType, kind))
 
 
-def _splat(number: Number, dtype: DType, kind: Attribute, shape: Sequence[int]) -> Attribute:
-    numbers: Sequence[float] | Sequence[int] = [float(number)] if dtype.is_float else [_wrapped(int(number), dtype)]
-    return DenseIntOrFPElementsAttr.from_list(TensorType(kind, shape), numbers)  # pyright: ignore[reportArgumentType, reportUnknownMemberType, reportCallIssue] -- overloads are by kind of element
+def _splat(number: Number, dtype: DType, kind: Attribute, shape: Sequence[int]) -> DenseIntOrFPElementsAttr:
+    if isinstance(kind, AnyFloat):
+        return DenseIntOrFPElementsAttr.from_list(TensorType(kind, shape), [float(number)])
+    return DenseIntOrFPElementsAttr.from_list(
+        TensorType(cast(IntegerType, kind), shape), [_wrapped(int(number), dtype)]
+    )
 
 
 def _converted(number: Number, source: DType, target: DType) -> Number:
