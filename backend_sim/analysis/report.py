@@ -153,7 +153,7 @@ def _engines(analysis: Analysis) -> Table:
     for name, row in analysis.engines.items():
         if row["busy_ns"]:
             bar = "█" * round(row["utilization"] * _BAR)
-            several = f" over {row['servers']:.0f} PEs" if row["servers"] > 1 else ""
+            several = f" over {row['servers']:.0f} {'slices' if name == 'hbm' else 'PEs'}" if row["servers"] > 1 else ""
             table.add_row(name, f"{row['busy_ns']:,.2f}", f"{row['utilization']:.1%}", bar.ljust(_BAR) + several)
     return table
 

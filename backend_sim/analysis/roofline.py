@@ -1,11 +1,11 @@
-"""The floor under the latency: what the busiest PE would need if its commands did nothing but their useful work.
+"""The floor under the latency: what the busiest server of each kind needs for its useful work alone.
 
-| resource | its floor on one PE |
+| resource | its floor |
 |---|---|
-| gemm | its GEMMs on their valid extents (no padding) at the engine's rate for their type |
-| math | its MATH passes |
-| hbm | the bytes that its commands ask for, at the rate of a slice (no padding) |
-| issue | the cycles that PE_CPU issues |
+| gemm | the GEMMs of a PE on their valid extents (no padding) at the engine's rate for their type |
+| math | the MATH passes of a PE |
+| hbm | the bytes that commands ask a slice for (no padding), and those that a PE asks for, at the rate of a slice |
+| issue | the cycles that the PE_CPU of a PE issues |
 
 The highest of them is the bound. It is a floor for this program as compiled: reading an operand twice counts twice.
 """
@@ -33,7 +33,7 @@ class Roofline:
 
 
 def roofline(log: OpLog, machine: Machine) -> Roofline:
-    """The floors of the busiest PE. A log without commands is bound by `issue` at 0."""
+    """The floors of the busiest servers. A log without commands is bound by `issue` at 0."""
     per_record = {
         "gemm": _gemm_ps(log, machine),
         "math": _service(log, "math").astype(np.float64),
@@ -41,6 +41,7 @@ def roofline(log: OpLog, machine: Machine) -> Roofline:
         "issue": (log.records["issue_end"] - log.records["issue_start"]).astype(np.float64),
     }
     floors = {name: _busiest(log, per_record[name]) for name in RESOURCES}
+    floors["hbm"] = max(floors["hbm"], _busiest_slice(log))
     bound = max(RESOURCES, key=lambda name: floors[name]) if any(floors.values()) else "issue"
     latency_ps = log.latency_ps
     return Roofline(bound, floors[bound], floors[bound] / latency_ps if latency_ps else 0.0, floors)
@@ -54,6 +55,18 @@ def _busiest(log: OpLog, per_record: np.ndarray) -> int:
     first = log.programs["first"]
     per_program = before[first + log.programs["rows"]] - before[first]
     return round(float(np.bincount(log.programs["pe"], weights=per_program).max()))
+
+
+def _busiest_slice(log: OpLog) -> int:
+    """The largest service of a slice, of each record the share that was asked for."""
+    chosen = np.flatnonzero((log.runs["engine"] == ENGINES.index("hbm")) & (log.runs["slice"] >= 0))
+    if not len(chosen):
+        return 0
+    record = log.runs["record"][chosen]
+    written = log.records["bytes_written"]
+    useful = (log.records["useful_read"] + written) / np.maximum(log.records["bytes_read"] + written, 1)
+    service = (log.runs["service"] * log.runs["count"])[chosen] * useful[record] * log.repeats()[record]
+    return round(float(np.bincount(log.runs["slice"][chosen], weights=service).max()))
 
 
 def _service(log: OpLog, engine: str) -> Ints:

@@ -7,7 +7,7 @@
     remarks [{pass, subject, outcome, reason, place}]
 
 `hbm_read` counts the bytes that moved, `hbm_read_useful` those of them that were asked for; `noc` the bytes that came
-from or went to another PE's slice. `engines` adds up the servers of a name over the PEs (`servers` of them);
+from or went to another PE's slice. `engines` adds up the servers of a name (`servers` of them);
 `utilization` is their busy share of the latency. `gemm` is there if the workload has a GEMM: see `gemm_window`.
 """
 
@@ -178,13 +178,16 @@ def _remote_bytes(log: OpLog, machine: Machine) -> int:
 
 
 def engines(log: OpLog) -> dict[str, dict[str, float]]:
-    """Busy time of each kind of engine over all PEs that use it, and its share of the latency of all of them."""
+    """Busy time of each kind of engine over all PEs that use it, and its share of the latency of all of them.
+
+    The servers of `hbm` are the slices that were used.
+    """
     found: dict[str, dict[str, float]] = {}
     pes = len(np.unique(log.programs["pe"]))
     for name in ENGINES:
         busy = busy_intervals(log, name)
         ps = sum(int((end - start).sum()) for start, end in busy.values())
-        servers = max(pes, len(busy))
+        servers = len(busy) if name == "hbm" else max(pes, len(busy))
         share = ps / (servers * log.latency_ps) if log.latency_ps and servers else 0.0
         found[name] = {"busy_ns": ns(ps), "utilization": share, "servers": servers}
     return found

@@ -200,6 +200,17 @@ def test_the_roofline_counts_useful_work_of_the_busiest_pe() -> None:
     assert found.fraction == pytest.approx(45000 / 115414)
 
 
+def test_a_slice_that_several_pes_use_is_a_floor() -> None:
+    """Three PEs read 4096 B each out of slice 0, half of it padding: 24 ns of useful service, more than a PE's 8 ns."""
+    log = Log()
+    site = log.site("dma_read", 1)
+    for pe in range(3):
+        log.record(site, (0, 0), -1, (0, 100000), 0, bytes_read=4096, useful_read=2048)
+        run_on(log, pe, "hbm", 16000 * pe, 16000, slice_=0)
+        log.program(pe, 0, 100000, first=pe)
+    assert roofline(log.build(), MACHINE).floors_ps["hbm"] == 24000
+
+
 def test_padded_tiles_of_a_composite_are_no_useful_work() -> None:
     """Four tiles of 16.384 ns, half of them valid."""
     log = Log()
@@ -241,6 +252,7 @@ def test_sums_over_pes() -> None:
     log.program(1, 0, 45000, first=first)
     found = summary(Analysis(log.build(), MACHINE), RUN)
     assert found["bytes"]["noc"] == 4096
+    assert found["engines"]["hbm"]["servers"] == 1
     assert (found["issue_cycles"], found["issue_cycles_max"]) == (54, 45)
     assert found["engines"]["dma_read"] == {
         "busy_ns": 72.49,
