@@ -20,11 +20,12 @@ from ...dialects import ahbm
 from ...dialects.pointer import PointerType
 from .addresses import AddressSpace, Allocation, bytes_of
 from .closures import Builder, Code, Handler, Slots, Step, compile_function
-from .commands import SINGLE_OPS, Effect, Operands, PeMemory, read_scalar
+from .commands import SINGLE_OPS, Effect, Operands, PeMemory, content, read_scalar
 from .composite_values import composite
 from .dtypes import numpy_dtype
 from .operand_ops import OPERAND_HANDLERS, buffer_at
 from .reference import Program, checked_array, kernel_function
+from .region_ops import region_step
 from .scalars import scalar
 
 _SPACING = 1 << 40
@@ -87,6 +88,7 @@ class _Run:
             **OPERAND_HANDLERS,
             **dict.fromkeys((*SINGLE_OPS, "ahbm.composite"), self._command),
             "ahbm.alloc": self._alloc,
+            "ahbm.region": self._region,
             "ahbm.read_scalar": self._read_scalar,
             "ahbm.program_id": self._program_id,
             "ahbm.num_programs": self._num_programs,
@@ -117,6 +119,10 @@ class _Run:
         buffer = buffer_at(op, -(-self.scratch_bytes // 64) * 64)
         self.scratch_bytes = buffer.byte_range[1]
         builder.constant(op.result, buffer)
+
+    def _region(self, op: Operation, builder: Builder) -> Step:
+        # Commands complete as they are issued, so a block of indices is there when the region is made.
+        return region_step(op, builder, lambda block: content(block, np.dtype(np.int64), self.memory).copy())
 
     def _command(self, op: Operation, builder: Builder) -> Step:
         sources = builder.slots(op.operands)

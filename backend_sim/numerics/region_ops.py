@@ -11,11 +11,18 @@ from xdsl.ir import Operation
 
 from ...dialects.region import CutOp, RegionOp, RegionType
 from .closures import Builder, Handler, Slots, Step
-from .dtypes import numpy_dtype
+from .dtypes import Array, numpy_dtype
 from .regions import Axis, Region
 
+# The elements of what stands for a block of indices in a slot.
+Reader = Callable[[Any], Array]
 
-def _axis(op: RegionOp, number: int, builder: Builder) -> Callable[[Slots], Axis]:
+
+def _array(block: Array) -> Array:
+    return block
+
+
+def _axis(op: RegionOp, number: int, builder: Builder, read: Reader) -> Callable[[Slots], Axis]:
     """Makes the axis of given number from the slots."""
     size, stride, lo, hi = (builder.slot(v[number]) for v in (op.sizes, op.strides, op.los, op.his))
     kind = op.axis_kinds[number]
@@ -24,16 +31,17 @@ def _axis(op: RegionOp, number: int, builder: Builder) -> Callable[[Slots], Axis
         return lambda s: Axis(s[size], s[stride], s[lo], s[hi], s[start], s[width], s[high])
     if kind == "indexed":
         index = builder.slot(op.index_of(number))
-        return lambda s: Axis(s[size], s[stride], s[lo], s[hi], indices=s[index])
+        return lambda s: Axis(s[size], s[stride], s[lo], s[hi], indices=read(s[index]))
     return lambda s: Axis(s[size], s[stride], s[lo], s[hi])
 
 
-def _region(op: Operation, builder: Builder) -> Step:
+def region_step(op: Operation, builder: Builder, read: Reader = _array) -> Step:
+    """The step of `ahbm.region`; `read` is for blocks of indices that slots do not hold as arrays."""
     assert isinstance(op, RegionOp) and isinstance(op.result.type, RegionType)
     dtype = numpy_dtype(op.result.type.element_type)
     pad: Any = 0 if op.pad is None else op.pad.value.data
     base, offset, out = builder.slot(op.base), builder.slot(op.offset), builder.slot(op.result)
-    axes = [_axis(op, number, builder) for number in range(len(op.sizes))]
+    axes = [_axis(op, number, builder, read) for number in range(len(op.sizes))]
 
     def step(slots: Slots) -> None:
         slots[out] = Region(slots[base], slots[offset], tuple([axis(slots) for axis in axes]), dtype, pad)
@@ -53,4 +61,4 @@ def _cut(op: Operation, builder: Builder) -> Step:
     return step
 
 
-REGION_HANDLERS: Mapping[str, Handler] = {"ahbm.region": _region, "ahbm.cut": _cut}
+REGION_HANDLERS: Mapping[str, Handler] = {"ahbm.region": region_step, "ahbm.cut": _cut}

@@ -1,0 +1,202 @@
+"""The four kernels, as shipped and in ten rewritten forms: right by numpy, and the same values after every pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from ahbmc.backend_sim.numerics.dtypes import Array
+from support_values import (
+    Case,
+    assert_close,
+    case_of_text,
+    case_of_workload,
+    check_every_pass,
+    random_array,
+    reference_values,
+)
+
+ROOT = Path(__file__).parents[2]
+KERNELS = Path(__file__).parent / "kernels"
+
+EXAMPLES = (
+    ("vector_add", ("args.n=1000", "const.BLOCK=256"), ("primitive", "composite", "auto")),
+    ("softmax", (), ("primitive", "composite", "auto")),
+    ("matmul", ("args.M=100", "args.N=77", "args.K=90"), ("primitive", "composite", "auto")),
+    ("flash_attention", ("args.S=192",), ("primitive", "composite", "fused", "auto")),
+    ("flash_attention", ("args.S=150", "const.CAUSAL=false"), ("primitive", "composite", "fused", "auto")),
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "pipeline"),
+    [pytest.param(n, s, p, id=f"{n}-{len(s)}-{p}") for n, s, pipelines in EXAMPLES for p in pipelines],
+)
+def test_an_example_keeps_its_values_through_every_pass(name: str, settings: tuple[str, ...], pipeline: str) -> None:
+    check_every_pass(case_of_workload(ROOT / "examples" / f"{name}.yaml", settings), pipeline)
+
+
+@dataclass(frozen=True)
+class Form:
+    """One rewritten form with its launch: arguments by position, constants, grid, and what numpy says of the output."""
+
+    file: str
+    name: str
+    arguments: Callable[[str], Mapping[str, Any]]
+    constants: Mapping[str, Any]
+    grid: tuple[int, ...]
+    output: str
+    expected: Callable[[Mapping[str, Any]], Array]
+
+    def case(self, dtype: str) -> Case:
+        source = (KERNELS / self.file).read_text(encoding="utf-8")
+        return case_of_text(source, self.name, self.arguments(dtype), self.constants, self.grid, file=self.file)
+
+
+def _wide(array: Array) -> Array:
+    return array.astype(np.float64)
+
+
+def _add(name: str, constants: Mapping[str, Any], grid: int, names: str = "x_ptr y_ptr z_ptr n") -> Form:
+    x, y, z, n = names.split()
+
+    def arguments(dtype: str) -> Mapping[str, Any]:
+        return {
+            x: random_array([777], dtype, 1),
+            y: random_array([777], dtype, 2),
+            z: np.zeros_like(random_array([777], dtype, 3)),
+            n: 777,
+        }
+
+    return Form("vector_add_forms.py", name, arguments, constants, (grid,), z, lambda a: _wide(a[x]) + _wide(a[y]))
+
+
+def _softmax(
+    name: str, constants: Mapping[str, Any], grid: int, names: str = "out_ptr x_ptr stride_x stride_o n_cols"
+) -> Form:
+    words = names.split()
+    out, x = words[0], words[1]
+    rows, columns = 13, 128 if name == "unmasked" else 100
+
+    def arguments(dtype: str) -> Mapping[str, Any]:
+        values = {
+            out: np.zeros_like(random_array([rows, columns], dtype, 1)),
+            x: random_array([rows, columns], dtype, 1),
+        }
+        sizes = {"n_rows": rows}
+        return values | {w: sizes.get(w, columns) for w in words[2:]}
+
+    def expected(a: Mapping[str, Any]) -> Array:
+        e = np.exp(_wide(a[x]) - _wide(a[x]).max(1, keepdims=True))
+        return e / e.sum(1, keepdims=True)
+
+    return Form("softmax_forms.py", name, arguments, constants, (grid,), out, expected)
+
+
+M, N, K = 45, 70, 81
+
+
+def _matmul(name: str, grid: tuple[int, ...] = (2, 3), constants: Mapping[str, Any] | None = None) -> Form:
+    matrices = "x y z" if name == "plus_equals" else "a_ptr b_ptr c_ptr"
+    strides = "sxm sxk syk syn szm szn" if name == "plus_equals" else "sam sak sbk sbn scm scn"
+    a, b, c = matrices.split()
+
+    def arguments(dtype: str) -> Mapping[str, Any]:
+        values = {
+            a: random_array([M, K], dtype, 1),
+            b: random_array([K, N], dtype, 2),
+            c: np.zeros_like(random_array([M, N], dtype, 3)),
+        }
+        return values | {"M": M, "N": N, "K": K} | dict(zip(strides.split(), (K, 1, N, 1, N, 1), strict=True))
+
+    def expected(v: Mapping[str, Any]) -> Array:
+        exact = _wide(v[a]) @ _wide(v[b])
+        return 0.5 * np.maximum(exact + 1, 0) if name == "biased" else exact
+
+    blocks = {"BM": 32, "BN": 32, "BK": 32, **(constants or {})}
+    return Form("matmul_forms.py", name, arguments, blocks, grid, c, expected)
+
+
+S, D = 90, 32
+
+
+def _attention(name: str, causal: bool, blocks: tuple[int, int] = (32, 32)) -> Form:
+    def arguments(dtype: str) -> Mapping[str, Any]:
+        values = {n: random_array([S, D], dtype, seed) for seed, n in enumerate("QKV", 1)}
+        values["Out"] = np.zeros_like(values["Q"])
+        return values | {"scale": 0.2, "sq": D, "sk": D, "sv": D, "so": D, "S": S}
+
+    def expected(a: Mapping[str, Any]) -> Array:
+        scores = _wide(a["Q"]) @ _wide(a["K"]).T * a["scale"]
+        if causal:
+            scores = np.where(np.tri(S, dtype=bool), scores, -np.inf)
+        p = np.exp(scores - scores.max(1, keepdims=True))
+        return p / p.sum(1, keepdims=True) @ _wide(a["V"])
+
+    constants = {"D": D, "BM": blocks[0], "BN": blocks[1], "CAUSAL": causal}
+    return Form("flash_attention_forms.py", name, arguments, constants, (-(-S // blocks[0]),), "Out", expected)
+
+
+BLOCK = {"BLOCK": 256}
+FORMS = (
+    _add("renamed", BLOCK, 4, "x y out size"),
+    _add("pointers_first", BLOCK, 4),
+    _add("several_blocks", BLOCK, 2),
+    _add("advanced", {"BLOCK": 64, "STEPS": 4}, 4),
+    _add("as_matrix", {"ROWS": 8, "COLS": 32}, 4),
+    _add("with_helper", BLOCK, 4),
+    _add("in_fp32", BLOCK, 4),
+    _add("accumulated", BLOCK, 4),
+    _add("guarded", {"BLOCK": 256, "MASKED": True}, 4),
+    _add("backward", BLOCK, 4),
+    _softmax("renamed", {"BLOCK": 128}, 13, "result source ld_in ld_out width"),
+    _softmax("base_two", {"BLOCK": 128}, 13),
+    _softmax("row_blocks", {"ROWS": 4, "BLOCK": 128}, 4, "out_ptr x_ptr stride_x stride_o n_rows n_cols"),
+    _softmax("keep_dims", {"ROWS": 4, "BLOCK": 128}, 4, "out_ptr x_ptr stride_x stride_o n_rows n_cols"),
+    _softmax("two_passes", {"BLOCK": 64}, 13),
+    _softmax("persistent", {"BLOCK": 128}, 3, "out_ptr x_ptr stride_x stride_o n_rows n_cols"),
+    _softmax("with_helper", {"BLOCK": 128}, 13),
+    _softmax("unmasked", {"BLOCK": 128}, 13, "out_ptr x_ptr stride_x stride_o"),
+    _softmax("by_logarithm", {"BLOCK": 128}, 13),
+    _softmax("masked_after", {"BLOCK": 128}, 13),
+    _matmul("plus_equals"),
+    _matmul("recomputed"),
+    _matmul("carried_offsets"),
+    _matmul("carried_remainder"),
+    _matmul("even_k", (6,), {"EVEN": False}),
+    _matmul("from_one"),
+    _matmul("biased"),
+    _matmul("persistent", (4,)),
+    _matmul("transposed"),
+    _matmul("clamped"),
+    _attention("natural_base", True),
+    _attention("scaled_query", False),
+    _attention("scale_in_exponent", True),
+    _attention("additive_mask", False),
+    _attention("sum_after_cast", True),
+    _attention("two_loops", True),
+    _attention("carried_offsets", False, (16, 32)),
+    _attention("with_helper", True),
+    _attention("normalised", True),
+    _attention("reordered", True, (32, 16)),
+)
+DTYPES = ("fp16", "bf16", "fp32")
+
+
+def _id(form: Form) -> str:
+    return f"{form.file.removesuffix('_forms.py')}-{form.name}"
+
+
+@pytest.mark.parametrize("form", FORMS, ids=_id)
+def test_a_rewritten_form_is_right_and_keeps_its_values(form: Form) -> None:
+    """The form by numpy in one element type, and through every pass of the largest and the smallest pipeline."""
+    case = form.case(DTYPES[FORMS.index(form) % len(DTYPES)])
+    got = reference_values(case)
+    output = case.arguments[form.output]
+    assert_close(got, {form.output: form.expected(case.arguments).astype(output.dtype)}, "by numpy")
+    for pipeline in ("primitive", "fused" if "attention" in form.file else "composite"):
+        check_every_pass(case, pipeline)
