@@ -17,7 +17,7 @@ from typing import Literal
 
 from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IndexType, IntegerAttr, IntegerType
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from ..dialects import tl
 from ..dialects.pointer import PointerType
@@ -185,14 +185,19 @@ class AffineAnalysis:
         if not isinstance(meaning, SSAValue):
             return meaning.kind != "floor" and self.is_natural(meaning.dividend) and self.is_natural(meaning.divisor)
         op = meaning.owner
-        if isinstance(op, Block):
-            loop = op.parent_op()
-            return isinstance(loop, scf.ForOp) and meaning is op.args[0] and is_normal(loop)
-        if isinstance(op, tl.ProgramIdOp | tl.NumProgramsOp):
-            return True
-        return isinstance(op, arith.MaxSIOp) and any(
-            (constant_of(v) or -1) >= 0 or constant_of(v) == 0 for v in op.operands
-        )
+        match op:
+            case Block():
+                return _is_natural_argument(meaning, op)
+            case tl.ProgramIdOp() | tl.NumProgramsOp():
+                return True
+            case arith.MaxSIOp():
+                return any(self.is_natural(self.poly(v)) for v in op.operands)
+            case arith.MinSIOp() | arith.DivSIOp():
+                return all(self.is_natural(self.poly(v)) for v in op.operands)
+            case arith.RemSIOp():
+                return self.is_natural(self.poly(op.lhs))
+            case _:
+                return False
 
     # --- the walk ---
 
@@ -431,6 +436,12 @@ def _renumbered(known: Affine, shape: tuple[int, ...], places: list[int]) -> Aff
     )
 
 
-def pointer_argument(base: SSAValue) -> BlockArgument | None:
-    """The function argument that a pointer is, if it is one."""
-    return base if isinstance(base, BlockArgument) and isinstance(base.owner.parent_op(), func.FuncOp) else None
+def _is_natural_argument(value: SSAValue, block: Block) -> bool:
+    """The counter of a normal loop, or an argument that the launch is known to give a number of 0 or more."""
+    at = block.parent_op()
+    if isinstance(at, scf.ForOp):
+        return value is block.args[0] and is_normal(at)
+    if not isinstance(at, func.FuncOp) or at.arg_attrs is None:
+        return False
+    fact = at.arg_attrs.data[block.args.index(value)].data.get("ahbm.value")
+    return isinstance(fact, IntegerAttr) and fact.value.data >= 0

@@ -50,6 +50,10 @@ def box_of(mask: SSAValue, analysis: AffineAnalysis) -> Box:
                 todo += [(op.rhs, places), (op.lhs, places)]
             case tl.SelectOp() if _is_constant(op.on_false, False):
                 todo += [(op.on_true, places), (op.condition, places)]
+            case _ if _is_constant(value, True):
+                pass
+            case _ if _is_constant(value, False):
+                box.flags.append(Poly.of(-1))
             case tl.ExpandDimsOp():
                 at = op.axis.value.data
                 todo.append((op.operand, places[:at] + places[at + 1 :]))
@@ -62,10 +66,6 @@ def box_of(mask: SSAValue, analysis: AffineAnalysis) -> Box:
                 )
             case tl.SplatOp():
                 todo.append((op.operand, ()))
-            case arith.ConstantOp() if _is_constant(value, True):
-                pass
-            case arith.ConstantOp() if _is_constant(value, False):
-                box.flags.append(Poly.of(-1))
             case tl.CmpOp() if is_integer(op.lhs.type):
                 _add_comparison(box, op, places, analysis)
             case _ if not shape_of(value.type):
@@ -78,6 +78,8 @@ def box_of(mask: SSAValue, analysis: AffineAnalysis) -> Box:
 def _is_constant(value: SSAValue, truth: bool) -> bool:
     """A truth value, or a block of such, that is known. True may be stored as 1 or -1."""
     op = value.owner
+    while isinstance(op, tl.SplatOp | tl.ExpandDimsOp | tl.BroadcastOp):
+        op = op.operand.owner
     if not isinstance(op, arith.ConstantOp):
         return False
     if isinstance(op.value, IntegerAttr):

@@ -79,11 +79,20 @@ class Materialiser:
             case scf.ForOp():
                 return self.insert(arith.MaxSIOp(self.wide(meaning.ub), self.constant(0)))
             case Quotient():
-                a, b = self.poly(meaning.dividend), self.poly(meaning.divisor)
-                kinds = {"div": arith.DivSIOp, "rem": arith.RemSIOp, "floor": arith.FloorDivSIOp}
-                return self.insert(kinds[meaning.kind](a, b))
+                return self._quotient(meaning)
             case _:
                 return self.wide(meaning)
+
+    def _quotient(self, meaning: Quotient) -> SSAValue:
+        a, b = self.poly(meaning.dividend), self.poly(meaning.divisor)
+        if meaning.kind == "div":
+            return self.insert(arith.DivSIOp(a, b))
+        remainder = self.insert(arith.RemSIOp(a, b))
+        if meaning.kind == "rem":
+            return remainder
+        # Rounding down is exact division by b > 0 once the remainder, brought to [0, b), is taken off.
+        remainder = self.insert(arith.RemSIOp(self.insert(arith.AddiOp(remainder, b)), b))
+        return self.insert(arith.DivSIOp(self.insert(arith.SubiOp(a, remainder)), b))
 
     def wide(self, value: SSAValue) -> SSAValue:
         """A scalar integer as i64."""

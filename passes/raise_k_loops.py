@@ -61,7 +61,15 @@ class RaiseKLoopsPass(ModulePass):
 
 
 def _dots(loop: scf.ForOp) -> list[tl.DotOp]:
-    return [op for op in loop.body.block.ops if isinstance(op, tl.DotOp)]
+    """The dots that this loop repeats, those of inner loops aside."""
+    return [op for op in loop.walk() if isinstance(op, tl.DotOp) and _loop_around(op) is loop]
+
+
+def _loop_around(op: Operation) -> scf.ForOp | None:
+    at = op.parent_op()
+    while at is not None and not isinstance(at, scf.ForOp):
+        at = at.parent_op()
+    return at
 
 
 @dataclass(frozen=True)
@@ -83,10 +91,10 @@ def _plan(loop: scf.ForOp, analysis: AffineAnalysis) -> _Plan | str:
             raise _Refused("the loop does not run from 0 by 1")
         dot = _the_dot(loop)
         a, b = _operand(dot.a, analysis), _operand(dot.b, analysis)
-        _check_effects(loop, dot)
         block_k = shape_of(dot.a.type)[1]
         whole_a = _whole(a, 1, block_k, "a", loop, analysis)
         whole_b = _whole(b, 0, block_k, "b", loop, analysis)
+        _check_effects(loop, dot)
         return _Plan(dot, whole_a, whole_b, analysis.trip(loop))
     except _Refused as refusal:
         return str(refusal)
@@ -138,27 +146,33 @@ def _check_effects(loop: scf.ForOp, dot: tl.DotOp) -> None:
 
 def _whole(form: RegionForm, k: int, block_k: int, name: str, loop: scf.ForOp, analysis: AffineAnalysis) -> RegionForm:
     """The region of all iterations, from the one of iteration t; `k` is its K axis."""
-    t = next(analysis.symbols.poly(loop.body.block.args[0]).symbols())
-    split = form.offset.split(t)
+    counter = loop.body.block.args[0]
+    named = [leaf for p in form.polys() for leaf in analysis.symbols.leaves(p) if leaf is not counter]
+    if any(_is_of(leaf, loop) for leaf in (*named, *form.values())):
+        raise _Refused(f"the address or a bound of {name} depends on a value of the loop")
+    t = analysis.symbols.number(counter)
+    split, axis = form.offset.split(t), form.axes[k]
     if split is None:
         raise _Refused(f"the address of {name} is not linear in the iteration")
     first, advance = split
-    axis = form.axes[k]
     if axis.kind != "affine":
         raise _Refused(f"the K axis of {name} is {axis.kind}")
-    start = replace(form, offset=first).with_axis(k, replace(axis, uppers=_first_bounds(axis, block_k, name, t)))
-    if any(not analysis.is_invariant(p, loop) for p in (*start.polys(), advance)) or any(
-        is_inside(v, loop) for v in start.values()
-    ):
-        raise _Refused(f"the address or a bound of {name} depends on a value of the loop")
-    if advance != axis.stride * Poly.of(block_k):
-        raise _Refused(f"{name} does not move on by one block of K ({block_k} lanes) per iteration")
     if axis.lowers:
         raise _Refused(f"the K axis of {name} has a lower bound")
     if form.pad is not None:
         raise _Refused(f"{name} is padded with something else than 0")
-    size = analysis.trip(loop) * Poly.of(block_k)
-    return start.with_axis(k, replace(start.axes[k], size=size))
+    if advance != axis.stride * Poly.of(block_k):
+        raise _Refused(f"{name} does not move on by one block of K ({block_k} lanes) per iteration")
+    axis = replace(axis, uppers=_first_bounds(axis, block_k, name, t))
+    start = replace(form, offset=first).with_axis(k, axis)
+    if not all(analysis.is_invariant(p, loop) for p in start.polys()):
+        raise _Refused(f"{name} changes otherwise than along K from one iteration to the next")
+    return start.with_axis(k, replace(axis, size=analysis.trip(loop) * Poly.of(block_k)))
+
+
+def _is_of(leaf: SSAValue | scf.ForOp, loop: scf.ForOp) -> bool:
+    """Defined in the loop."""
+    return loop.is_ancestor(leaf) if isinstance(leaf, scf.ForOp) else is_inside(leaf, loop)
 
 
 def _first_bounds(axis: Axis, block_k: int, name: str, t: int) -> tuple[Poly, ...]:
