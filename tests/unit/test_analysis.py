@@ -9,6 +9,7 @@ from io import StringIO
 import numpy as np
 import pytest
 from ahbmc.backend_sim.analysis.attribution import attribute
+from ahbmc.backend_sim.analysis.oplog_text import lines
 from ahbmc.backend_sim.analysis.report import by_line, report, text
 from ahbmc.backend_sim.analysis.roofline import roofline
 from ahbmc.backend_sim.analysis.summary import Analysis, Run, gemm_windows, summary
@@ -372,3 +373,18 @@ def test_the_verdict_names_what_to_change(part: str, words: str) -> None:
     log.rows["records"][1]["useful_read"] = 1000
     padded = verdict(Analysis(log.build(), MACHINE), "primitive").advice
     assert any(words in line and line.startswith(f"{part},") for line in (*advice, *padded)), (advice, padded)
+
+
+def test_the_text_of_the_op_log_names_every_instance() -> None:
+    """Two lines per instance with times, causes and bytes; equal programs are written out."""
+    log = one_product()
+    log.program(0, 115414, 230828, first=0, rows=5)
+    said = list(lines(log.build(), MACHINE))
+    assert len(said) == 1 + 2 * 10
+    assert said[5:7] == [
+        "sip0.cube0.pe0 #2  program 0  gemm  k.py:5:5",
+        "    issue 48.510 - 58.510 after #1, runs 59.520 - 75.904 after its issue, 131,072 flops",
+    ]
+    assert said[4].endswith("after its issue, 4,096 B read, 3,000 B of them asked for")
+    assert said[15].startswith("sip0.cube0.pe0 #7 ")
+    assert "issue 163.924 - 173.924 after #6" in said[16]
