@@ -229,11 +229,11 @@ class TreeBuilder:
     def _import_names(self, t: Child) -> s.ImportFrom:
         module, names = "", list[tuple[str, str | None]]()
         for child in t.children:
-            if isinstance(child, Token):
-                module += child if child.type == "DOTS" else ""
-            elif child is not None and child.data == "dotted":
+            if child.data == "dots":
+                module += "".join(child.children)
+            elif child.data == "dotted":
                 module += ".".join(child.children)
-            elif child is not None:
+            else:
                 names.append(self.build(child))
         return s.ImportFrom(self._span(t), module, tuple(names))
 
