@@ -60,16 +60,22 @@ def _primary_type(form: CompositeForm) -> ahbm.BufferType:
 
 
 def _extents(e: Emission, op: tl.CompositeOp, form: CompositeForm) -> list[SSAValue]:
-    """The valid m, n, k. An output in HBM has the bounds of its region; one in TCM is read as a whole block later and
-    gets all of it.
-    """
+    """The valid m, n, k: rows and columns as the region of the output bounds them, or else those of the operands."""
     rows, columns = shape_of(form.product.result.type)
     if form.stored is not None:
         region = op.inputs[form.stored]
         m, n = upper_bound(e, region, 0), upper_bound(e, region, 1)
     else:
-        m, n = e.constant(rows), e.constant(columns)
+        m = _valid(e, op.inputs[form.a], 0, rows) if form.a is not None else e.constant(rows)
+        n = _valid(e, op.inputs[form.b], 1, columns)
     return [m, n, _depth(e, op, form)]
+
+
+def _valid(e: Emission, operand: SSAValue, axis: int, block: int) -> SSAValue:
+    """The valid lanes of an operand of the GEMM along an axis of the output."""
+    if isinstance(operand.owner, tl.LoadRegionOp):
+        operand = operand.owner.region
+    return upper_bound(e, operand, axis) if isinstance(operand.type, RegionType) else e.constant(block)
 
 
 def _depth(e: Emission, op: tl.CompositeOp, form: CompositeForm) -> SSAValue:

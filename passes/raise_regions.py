@@ -109,7 +109,7 @@ def uniform_number(value: SSAValue) -> Number | None:
     if isinstance(op.value, FloatAttr | IntegerAttr):
         return op.value
     if isinstance(op.value, DenseIntOrFPElementsAttr) and op.value.is_splat():
-        return next(iter(op.value.get_attrs()))
+        return next(op.value.iter_attrs())
     return None
 
 

@@ -46,7 +46,7 @@ def _uniform(e: Emission, op: Operation) -> SSAValue:
     """The scalar that every lane of a block holds."""
     if isinstance(op, arith.ConstantOp):
         assert isinstance(op.value, DenseIntOrFPElementsAttr)
-        first = next(iter(op.value.get_attrs()))
+        first = next(op.value.iter_attrs())
         assert isinstance(first, FloatAttr | IntegerAttr)
         return e.insert(arith.ConstantOp(first)).result
     if isinstance(op, tl.SplatOp):
