@@ -213,6 +213,10 @@ class Memory:
         """The virtual address of a tensor's first byte: what a kernel gets as the pointer."""
         return self._of[tensor].base
 
+    def located_of(self, tensor: Tensor) -> Located:
+        """A tensor with its addresses and shards."""
+        return self._of[tensor]
+
     def locate(self, first: int, end: int, what: str, place: Place | None) -> Located:
         """The tensor that holds the bytes [first, end). Raises AhbmcError where no tensor holds all of them."""
         at = bisect_right(self._bases, first) - 1

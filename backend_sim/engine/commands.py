@@ -7,9 +7,11 @@ A range is [first, end) in bytes: offsets in the PE's scratch, or virtual addres
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from ..numerics.commands import PeMemory
 
 Range = tuple[int, int]
 Share = tuple[int, int]
@@ -26,6 +28,7 @@ class Dma:
     reads: tuple[Range, ...]
     writes: tuple[Range, ...]
     shares: tuple[Share, ...]
+    useful: int
     operands: Any = None
 
 
@@ -61,11 +64,12 @@ class Fill:
 
 
 @dataclass(slots=True)
-class ReadScalar:
-    """PE_CPU wants the number in a buffer: it waits for its producer, and values must be computed by then."""
+class ReadValues:
+    """PE_CPU must know what buffers hold: it waits for their producers, and their values must be computed by then. The
+    answer is `read` of the memory of the PE; it takes no time."""
 
     reads: tuple[Range, ...]
-    operands: Any = None
+    read: Callable[[PeMemory], Any]
 
 
 @dataclass(slots=True)
@@ -139,4 +143,4 @@ class Composite:
 
 
 Issued = Dma | Compute | Hold | Composite
-Command = Issued | Fill | ReadScalar
+Command = Issued | Fill | ReadValues

@@ -15,16 +15,17 @@ from .clock import pe_process
 from .hbm import Slice
 from .pe import Pe
 from .records import Log
-from .run_pe import PeRun, ReadValue, Work
+from .run_pe import PeRun, Work
+from .values import PeValues
 
 
 @dataclass(frozen=True)
 class PeWork:
-    """The programs of a PE, the slices (by owner) that they may use, and how PE_CPU reads a number in a buffer."""
+    """The programs of a PE, the slices (by owner) that they may use, and its values if they are wanted."""
 
     works: Sequence[Work]
     slices: Collection[int]
-    read_scalar: ReadValue
+    values: PeValues | None = None
 
 
 def execute(
@@ -50,7 +51,7 @@ def execute(
         private = all(users[owner] == 1 for owner in todo.slices)
         name = pe_name(machine, number)
         issued = (numbers or {}).get(number, 0)
-        run = PeRun(pe, name, launch, start, todo.works, sites, log, private, todo.read_scalar, issued)
+        run = PeRun(pe, name, launch, start, todo.works, sites, log, private, todo.values, issued)
         runs.append(run)
         clock.process(pe_process(clock, run.run()))
     clock.run()

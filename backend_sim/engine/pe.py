@@ -24,6 +24,7 @@ from .hbm import Slice, Way
 from .paths import DMA_READ, DMA_WRITE, QUEUE, START, Completion, Path, Waiter, step
 from .records import ProgramRecords
 from .server import Server
+from .values import Traced
 
 (_, ON_DMA_READ, ON_DMA_WRITE, ON_FETCH, ON_GEMM, ON_MATH, ON_STORE, _, ON_HBM) = range(len(ENGINES))
 
@@ -59,6 +60,7 @@ class Pe:
         self._ways: dict[int, Way] = {}
         self.requests: list[tuple[int, int, int, Handler, Any]] = []
         self.events = 0
+        self.traced: list[Traced | None] | None = None  # instances of the running program, if values are wanted
         self.begin(0)
 
     def begin(self, start: int) -> None:
@@ -68,6 +70,8 @@ class Pe:
         self.last: int = START
         self.records = ProgramRecords()
         self.flights = Flights()
+        if self.traced is not None:
+            self.traced = []
         self.active = 0  # composites that have not ended
         self.singles = 0  # single-op commands that have been sent and have not ended
         for server in (self.gemm, self.math, self.send, *self.fetch, *self.store):
@@ -108,6 +112,11 @@ class Pe:
         if not waiter.missing:
             then()
 
+    def trace(self, end: Completion | int, operands: Any) -> None:
+        """Remember an instance for its values; instances without operands have none."""
+        if self.traced is not None and operands is not None:
+            self.traced.append((end, operands))
+
     def finish(self, record: int, start: int, end: int, path: Path, part: int, done: Completion) -> None:
         """A command has been worked out to its end."""
         self.records.finish(record, start, end, path, part)
@@ -140,7 +149,7 @@ class Pe:
         if command.write:
             self.records.count(record, written=size)
         else:
-            self.records.count(record, read=size, useful=size)
+            self.records.count(record, read=size, useful=command.useful)
         Transfer(self, command, record, ready, done)
 
 

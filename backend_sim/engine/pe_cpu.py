@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
-from .commands import Command, Composite, Compute, Dma, Fill, Issued, ReadScalar
+from .commands import Command, Composite, Compute, Fill, Hold, Issued, ReadValues
 from .composite import CompositeFlow
 from .paths import ISSUE, START, Completion, Path, step
 from .pe import Pe
 
-# Takes the answer to the last ReadScalar (None after other commands), gives the next command.
+# Takes the answer to the last ReadValues (None after other commands), gives the next command.
 Commands = Generator[Command, Any, None]
 
 
@@ -31,13 +31,13 @@ def latest(completions: Sequence[Completion], time: int, node: int) -> tuple[int
 
 
 class PeCpu:
-    """Runs one program on a PE. `parts` says for each site what its service counts as; `read_scalar` gives the value
+    """Runs one program on a PE. `parts` says for each site what its service counts as; `read_values` gives the value
     of a buffer at a time."""
 
-    def __init__(self, pe: Pe, commands: Commands, parts: Sequence[int], read_scalar: Callable[[int, ReadScalar], Any]):
+    def __init__(self, pe: Pe, commands: Commands, parts: Sequence[int], read_values: Callable[[int, ReadValues], Any]):
         self.pe = pe
         self.parts = parts
-        self.read_scalar = read_scalar
+        self.read_values = read_values
         self.finished = False
         self.site = -1  # of the last command: where it stands if it never goes on
         self._commands = commands
@@ -66,8 +66,8 @@ class PeCpu:
                 pe.when(operands, self.advance)
                 yield
             time, holder = latest(operands, time, holder)
-            if isinstance(command, ReadScalar):
-                answer = self.read_scalar(time, command)
+            if isinstance(command, ReadValues):
+                answer = self.read_values(time, command)
                 continue
             self.site = command.site
             record = pe.records.issue(command.site, time, time + command.issue_ps, holder)
@@ -86,7 +86,10 @@ class PeCpu:
     def _send(self, command: Issued, record: int, time: int) -> Completion | None:
         """Send an issued command; returns its completion if PE_CPU is held until then."""
         pe, part = self.pe, self.parts[command.site]
+        if isinstance(command, Hold):
+            return None
         done = Completion(2 * record + 1)
+        pe.trace(done, command.operands)
         if isinstance(command, Composite):
             CompositeFlow(pe, command, record, time, done)
             pe.flights.add(done, command.reads, command.writes, scheduled=True)
@@ -95,7 +98,7 @@ class PeCpu:
                 command.writes, record, time, pe.entry_engine, lambda r: pe.compute(command, record, part, r, done)
             )
             return done
-        elif isinstance(command, Dma):
+        else:
             self._when_free(command.writes, record, time, pe.entry_dma, lambda r: pe.transfer(command, record, r, done))
             if command.blocking:
                 return done
@@ -125,8 +128,10 @@ class PeCpu:
         pe = self.pe
         users = pe.flights.users(command.writes)
         if not users:
+            pe.trace(time, command.operands)
             return
         done = Completion(holder)
+        pe.trace(done, command.operands)
 
         def known() -> None:
             end, done.node = latest(users, time, holder)

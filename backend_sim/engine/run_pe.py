@@ -8,13 +8,12 @@ from typing import Any
 
 from ...dialects.errors import AhbmcError, Category, Fault, Place
 from ..oplog import Site
-from .commands import ReadScalar
+from .commands import ReadValues
 from .paths import PARTS_OF_KIND
 from .pe import Arrival, Pe
 from .pe_cpu import Commands, PeCpu
 from .records import Log
-
-ReadValue = Callable[[int, ReadScalar], Any]
+from .values import Pattern, PeValues
 
 
 @dataclass
@@ -32,6 +31,7 @@ class _Ran:
     duration: int
     first: int
     rows: int
+    pattern: Pattern
 
 
 @dataclass
@@ -47,7 +47,7 @@ class PeRun:
     sites: Sequence[Site]
     log: Log
     private: bool
-    read_scalar: ReadValue
+    values: PeValues | None
     number: int = 0
     end: int = 0
     _seen: dict[Any, _Ran] = field(default_factory=dict[Any, _Ran])
@@ -56,30 +56,40 @@ class PeRun:
         """Run all programs; yields before each arrival at a shared slice, with the time to wait for."""
         parts = [PARTS_OF_KIND[site.kind] for site in self.sites]
         self.end = self.start
+        self.pe.traced = None if self.values is None else []
         for work in self.works:
             seen = self._seen.get(work.key) if self.private and work.key is not None else None
-            if seen is not None:
-                end = self.end + seen.duration
-                self.log.repeat(
-                    self.launch, self.pe.number, work.number, self.number, self.end, end, seen.first, seen.rows
-                )
-                self.number += seen.rows
-                self.end = end
-                continue
-            yield from self._program(work, parts)
+            if seen is None:
+                yield from self._program(work, parts)
+            else:
+                self._repeat(work, seen)
+
+    def _repeat(self, work: Work, seen: _Ran) -> None:
+        start, self.end = self.end, self.end + seen.duration
+        self.log.repeat(self.launch, self.pe.number, work.number, self.number, start, self.end, seen.first, seen.rows)
+        self.number += seen.rows
+        if self.values is not None:
+            self.values.repeated(start, seen.pattern, work.commands)
 
     def _program(self, work: Work, parts: Sequence[int]) -> Iterator[Arrival]:
         pe, start = self.pe, self.end
         pe.begin(start)
-        cpu = PeCpu(pe, work.commands(), parts, self.read_scalar)
+        cpu = PeCpu(pe, work.commands(), parts, self._read_values)
         yield from pe.drain()
         if not cpu.finished or pe.active or pe.singles:
             raise self._deadlock(cpu.site)
         self.end = pe.end
         first, rows = self.log.add(self.launch, pe.number, work.number, self.number, start, pe.end, pe.records)
         self.number += rows
+        pattern: Pattern = ()
+        if self.values is not None and pe.traced is not None:
+            pattern = self.values.ran(start, pe.traced)
         if self.private and work.key is not None:
-            self._seen[work.key] = _Ran(pe.end - start, first, rows)
+            self._seen[work.key] = _Ran(pe.end - start, first, rows, pattern)
+
+    def _read_values(self, time: int, request: ReadValues) -> Any:
+        assert self.values is not None and self.pe.traced is not None, "values are read that nobody computes"
+        return self.values.read(time, request, self.pe.traced)
 
     def _deadlock(self, site: int) -> AhbmcError:
         where = self.sites[site] if site >= 0 else None

@@ -1,0 +1,342 @@
+"""A lowered kernel, compiled once to closures that make command instances: what PE_CPU runs for each program of a
+launch.
+
+Nothing here interprets IR: scalars and control flow are the closures of `numerics/closures.py`, and each command op
+becomes a closure that resolves its operands to bytes, slices and times (`engine/commands.py`). Composites are made by
+`program_composites.py`, what touches HBM is resolved by `program_memory.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Operation, SSAValue
+
+from ..dialects import ahbm
+from ..dialects.ahbm.commands import CommandOp
+from ..dialects.errors import Place, place_of
+from ..dialects.pointer import PointerType
+from ..dialects.region import RegionOp
+from ..dialects.shapes import element_of, shape_of
+from .engine.commands import Command, Compute, Dma, Fill, Hold, Range, ReadValues
+from .launch import Launch
+from .memory import Memory, Tensor
+from .numerics.closures import Builder, Code, Handler, Slots, Step, compile_function
+from .numerics.commands import PeMemory, addresses, read_scalar
+from .numerics.dtypes import numpy_dtype
+from .numerics.operand_ops import OPERAND_HANDLERS
+from .numerics.operands import Buffer, Index
+from .numerics.region_ops import REGION_HANDLERS
+from .numerics.scalars import scalar
+from .oplog import Site
+from .program_composites import composite_maker
+from .program_memory import HbmView
+from .target import cost
+
+# What a step may return: a command, or what PE_CPU must read first and what to do with the answer.
+Pending = tuple[ReadValues, Callable[[Slots, Any], Command | None]]
+
+
+class Program:
+    """The kernel of a launch, ready to run. `sites` are its command ops; `reads_values` says whether an address, a
+    bound or control flow may depend on contents of memory."""
+
+    def __init__(self, launch: Launch, memory: Memory, first_site: int = 0):
+        self.launch = launch
+        self.machine = launch.machine
+        self.memory = memory
+        self.sites: list[Site] = []
+        self.reads_values = False
+        self._first_site = first_site
+        self._program_ids: list[tuple[int, int]] = []
+        self._view: int | None = None
+        self._views: dict[int, HbmView] = {}
+        self._code: Code = compile_function(launch.function, self._handlers())
+        self._arguments = [self._argument(*pair) for pair in zip(launch.function.args, launch.arguments, strict=True)]
+
+    def commands(self, program: tuple[int, int, int], pe: int) -> Generator[Command, Any, None]:
+        """The command instances of one program on a PE, in issue order. A ReadValues must be answered by `send`."""
+        slots = self._code.frame(self._arguments)
+        for axis, slot in self._program_ids:
+            slots[slot] = program[axis]
+        if self._view is not None:
+            slots[self._view] = self.view(pe)
+        blocks, at = self._code.blocks, 0
+        while at >= 0:
+            block = blocks[at]
+            for step in block.steps:
+                made: Any = step(slots)
+                if made.__class__ is tuple:
+                    request, then = made
+                    made = then(slots, (yield request))
+                if made is not None:
+                    yield made
+            at = block.exit(slots)
+
+    def view(self, pe: int) -> HbmView:
+        """HBM as a PE sees it."""
+        if pe not in self._views:
+            self._views[pe] = HbmView(self.memory, pe)
+        return self._views[pe]
+
+    def _argument(self, parameter: SSAValue, argument: Any) -> Any:
+        if isinstance(argument, Tensor):
+            return self.memory.base(argument)
+        if isinstance(parameter.type, PointerType):
+            return int(argument)
+        return scalar(argument, numpy_dtype(parameter.type))
+
+    # What closures of commands need.
+
+    def view_slot(self, builder: Builder) -> int:
+        """The slot that holds the HbmView of the PE that runs."""
+        if self._view is None:
+            self._view = builder.fresh()
+        return self._view
+
+    def site(self, op: CommandOp, label: str) -> int:
+        """A new site for a command op."""
+        place = place_of(op.location) or Place("", 0, 0)
+        self.sites.append(Site(op.KIND, label, op.logical_bytes, place.file, place.line, place.column))
+        return self._first_site + len(self.sites) - 1
+
+    def issue_ps(self, op: CommandOp) -> int:
+        """What PE_CPU pays to issue a command."""
+        return cost.issue_ps(self.machine, op.logical_bytes, composite=isinstance(op, ahbm.CompositeOp))
+
+    def _handlers(self) -> Mapping[str, Handler]:
+        return {
+            **OPERAND_HANDLERS,
+            "ahbm.region": self._region,
+            "ahbm.program_id": self._program_id,
+            "ahbm.num_programs": self._num_programs,
+            "ahbm.fill": self._fill,
+            "ahbm.read_scalar": self._read_scalar,
+            "ahbm.dma_read": self._dma_read,
+            "ahbm.dma_write": self._dma_write,
+            "ahbm.load_scalar": self._load_scalar,
+            "ahbm.store_scalar": self._store_scalar,
+            "ahbm.gather": self._indexed,
+            "ahbm.scatter": self._indexed,
+            "ahbm.gemm": self._gemm,
+            "ahbm.math": self._math,
+            "ahbm.copy": self._copy,
+            "ahbm.wait": self._wait,
+            "ahbm.cycles": self._cycles,
+            "ahbm.composite": lambda op, builder: composite_maker(self, op, builder),
+        }
+
+    # PE_CPU's own ops.
+
+    def _program_id(self, op: Operation, builder: Builder) -> None:
+        assert isinstance(op, ahbm.ProgramIdOp)
+        self._program_ids.append((op.axis.value.data, builder.slot(op.result)))
+
+    def _num_programs(self, op: Operation, builder: Builder) -> None:
+        assert isinstance(op, ahbm.NumProgramsOp)
+        builder.constant(op.result, self.launch.grid[op.axis.value.data])
+
+    def _region(self, op: Operation, builder: Builder) -> Step | None:
+        """A region that goes by a block of indices knows its addresses only when the block is there."""
+        assert isinstance(op, RegionOp)
+        make = REGION_HANDLERS["ahbm.region"](op, builder)
+        if not op.indices:
+            return make
+        assert make is not None
+        indices = builder.slots(op.indices)
+        self.reads_values = self.reads_values or any(isinstance(v.type, ahbm.BufferType) for v in op.indices)
+
+        def read(slots: Slots) -> object:
+            blocks = [slots[s] for s in indices]
+
+            def then(slots: Slots, contents: list[Any]) -> None:
+                for slot, content in zip(indices, contents, strict=True):
+                    slots[slot] = content
+                make(slots)
+                for slot, block in zip(indices, blocks, strict=True):
+                    slots[slot] = block
+
+            if all(isinstance(b, Index) for b in blocks):
+                then(slots, [b.array() for b in blocks])
+                return None
+            request = ReadValues(ranges(blocks), lambda memory: [_content(b, memory).copy() for b in blocks])
+            return request, then
+
+        return read
+
+    def _read_scalar(self, op: Operation, builder: Builder) -> Step:
+        assert isinstance(op, ahbm.ReadScalarOp)
+        source, out = builder.slot(op.buffer), builder.slot(op.result)
+        self.reads_values = True
+
+        def step(slots: Slots) -> Pending:
+            buffer = slots[source]
+
+            def then(slots: Slots, value: Any) -> None:
+                slots[out] = value
+
+            return ReadValues((buffer.byte_range,), lambda memory: read_scalar(buffer, memory)), then
+
+        return step
+
+    def _fill(self, op: Operation, builder: Builder) -> Step:
+        assert isinstance(op, ahbm.FillOp)
+        sources = builder.slots(op.operands)
+
+        def step(slots: Slots) -> Command:
+            operands = [slots[s] for s in sources]
+            return Fill((operands[0].byte_range,), (op, operands))
+
+        return step
+
+    # Commands that touch HBM.
+
+    def _dma_read(self, op: Operation, builder: Builder) -> Step:
+        assert isinstance(op, ahbm.DmaReadOp)
+        region, buffer, view = builder.slot(op.region), builder.slot(op.buffer), self.view_slot(builder)
+        site, issue, place = self.site(op, str(shape_of(op.buffer.type))), self.issue_ps(op), place_of(op.location)
+
+        def step(slots: Slots) -> Command:
+            source, target = slots[region], slots[buffer]
+            bounds, shares = slots[view].region(source, "the load", place)
+            reads = (bounds,) if shares else ()
+            operands = (op, (source, target))
+            return Dma(site, issue, False, False, reads, (target.byte_range,), shares, source.valid_bytes, operands)
+
+        return step
+
+    def _dma_write(self, op: Operation, builder: Builder) -> Step:
+        assert isinstance(op, ahbm.DmaWriteOp)
+        buffer, region, view = builder.slot(op.buffer), builder.slot(op.region), self.view_slot(builder)
+        site, issue, place = self.site(op, str(shape_of(op.buffer.type))), self.issue_ps(op), place_of(op.location)
+
+        def step(slots: Slots) -> Command:
+            source, target = slots[buffer], slots[region]
+            bounds, shares = slots[view].region(target, "the store", place)
+            writes = (bounds,) if shares else ()
+            operands = (op, (source, target))
+            return Dma(site, issue, True, True, (source.byte_range,), writes, shares, target.valid_bytes, operands)
+
+        return step
+
+    def _load_scalar(self, op: Operation, builder: Builder) -> Step:
+        assert isinstance(op, ahbm.LoadScalarOp)
+        pointer, buffer, view = builder.slot(op.pointer), builder.slot(op.buffer), self.view_slot(builder)
+        site, issue, place = self.site(op, "scalar"), self.issue_ps(op), place_of(op.location)
+        size = numpy_dtype(op.buffer.type).itemsize
+
+        def step(slots: Slots) -> Command:
+            address, target = slots[pointer], slots[buffer]
+            share = slots[view].element(address, size, "the load", place)
+            reads: tuple[Range, ...] = ((address, address + size),)
+            return Dma(site, issue, False, True, reads, (target.byte_range,), share, size, (op, (address, target)))
+
+        return step
+
+    def _store_scalar(self, op: Operation, builder: Builder) -> Step:
+        assert isinstance(op, ahbm.StoreScalarOp) and isinstance(op.pointer.type, PointerType)
+        value, pointer, view = builder.slot(op.value), builder.slot(op.pointer), self.view_slot(builder)
+        site, issue, place = self.site(op, "scalar"), self.issue_ps(op), place_of(op.location)
+        size = numpy_dtype(op.pointer.type.element_type).itemsize
+
+        def step(slots: Slots) -> Command:
+            source, address = slots[value], slots[pointer]
+            share = slots[view].element(address, size, "the store", place)
+            writes: tuple[Range, ...] = ((address, address + size),)
+            return Dma(site, issue, True, True, ranges((source,)), writes, share, size, (op, (source, address)))
+
+        return step
+
+    def _indexed(self, op: Operation, builder: Builder) -> Step:
+        """A gather or scatter: which bursts it needs depends on the indices and the mask."""
+        assert isinstance(op, ahbm.GatherOp | ahbm.ScatterOp)
+        write = isinstance(op, ahbm.ScatterOp)
+        base, index, buffer = builder.slot(op.base), builder.slot(op.index), builder.slot(op.buffer)
+        mask = builder.slot(op.mask) if op.mask is not None else builder.fresh()
+        sources, view = builder.slots(op.operands), self.view_slot(builder)
+        site, issue, place = self.site(op, str(shape_of(op.buffer.type))), self.issue_ps(op), place_of(op.location)
+        dtype, what = numpy_dtype(op.buffer.type), "the store" if write else "the load"
+        if isinstance(op.index.type, ahbm.BufferType) or op.mask is not None:
+            self.reads_values = True
+
+        def step(slots: Slots) -> object:
+            start, numbers, chosen, block = slots[base], slots[index], slots[mask], slots[buffer]
+            operands = (op, [slots[s] for s in sources])
+
+            def lanes(memory: PeMemory) -> Any:
+                where = addresses(start, numbers, dtype, memory).reshape(-1)
+                return where if chosen is None else where[chosen.array(memory.scratch).reshape(-1)]
+
+            def then(slots: Slots, where: Any) -> Command:
+                bounds, shares = slots[view].lanes(where, dtype.itemsize, what, place)
+                hbm, here = (bounds,) if shares else (), (block.byte_range,)
+                reads = ranges((numbers, chosen))
+                reads, writes = (reads + here, hbm) if write else (reads + hbm, here)
+                return Dma(site, issue, write, write, reads, writes, shares, len(where) * dtype.itemsize, operands)
+
+            if isinstance(numbers, Index) and chosen is None:
+                return then(slots, numbers.array().reshape(-1).astype(np.int64) * dtype.itemsize + start)
+            return ReadValues(ranges((numbers, chosen)), lanes), then
+
+        return step
+
+    # Commands inside the PE.
+
+    def _gemm(self, op: Operation, builder: Builder) -> Step:
+        assert isinstance(op, ahbm.GemmOp)
+        (m, k), (_, n) = shape_of(op.a.type), shape_of(op.b.type)
+        service = cost.gemm_ps(self.machine, m, k, n, str(element_of(op.a.type)))
+        return self._compute(op, builder, f"{m}x{k}x{n}", True, service, 2 * m * k * n)
+
+    def _math(self, op: Operation, builder: Builder) -> Step:
+        assert isinstance(op, ahbm.MathOp)
+        kind: StringAttr = op.kind
+        elements = max(_count(v) for v in op.operands)
+        return self._compute(op, builder, kind.data, False, cost.math_ps(self.machine, kind.data, elements))
+
+    def _copy(self, op: Operation, builder: Builder) -> Step:
+        assert isinstance(op, ahbm.CopyOp)
+        service = cost.math_ps(self.machine, "copy", _count(op.destination))
+        return self._compute(op, builder, "copy", False, service)
+
+    def _compute(
+        self, op: CommandOp, builder: Builder, label: str, on_gemm: bool, service: int, flops: int = 0
+    ) -> Step:
+        sources = builder.slots(op.operands)
+        site, issue = self.site(op, label), self.issue_ps(op)
+
+        def step(slots: Slots) -> Command:
+            operands = [slots[s] for s in sources]
+            reads, writes = ranges(operands[:-1]), (operands[-1].byte_range,)
+            return Compute(site, issue, on_gemm, service, reads, writes, flops, (op, operands))
+
+        return step
+
+    def _wait(self, op: Operation, builder: Builder) -> Step:
+        assert isinstance(op, ahbm.WaitOp)
+        sources, site, issue = builder.slots(op.operands), self.site(op, ""), self.issue_ps(op)
+        return lambda slots: Hold(site, issue, ranges([slots[s] for s in sources]))
+
+    def _cycles(self, op: Operation, builder: Builder) -> Step:
+        assert isinstance(op, ahbm.CyclesOp)
+        site, held = self.site(op, ""), cost.cycles_ps(self.machine, op.cycles.value.data)
+        return lambda slots: Hold(site, held)
+
+
+def ranges(operands: Any) -> tuple[Range, ...]:
+    """The bytes of scratch behind those operands that are buffers."""
+    return tuple([o.byte_range for o in operands if o.__class__ is Buffer])
+
+
+def _content(block: Any, memory: PeMemory) -> Any:
+    return block.array(memory.scratch) if isinstance(block, Buffer) else block.array()
+
+
+def _count(value: SSAValue) -> int:
+    count = 1
+    for extent in shape_of(value.type):
+        count *= extent
+    return count

@@ -1,0 +1,214 @@
+"""Composites as closures: from the `pe` plan of an `ahbm.composite` to the composite instances that the engine
+takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any, Protocol
+
+from xdsl.ir import Attribute, Operation
+
+from ..dialects import ahbm, pe
+from ..dialects.ahbm.commands import CommandOp
+from ..dialects.ahbm.types import NO_OUT, RUNNING_TILE, SpecAttr
+from ..dialects.errors import Category, Place, fail, place_of
+from ..dialects.region import RegionType
+from ..dialects.shapes import element_bytes, element_of, shape_of
+from .engine.commands import Command, Composite, Once, Range, Tiles
+from .numerics.closures import Builder, Slots, Step
+from .numerics.operands import Buffer
+from .program_memory import HbmView
+from .target import cost
+from .target.machine import Machine
+
+
+class Site(Protocol):
+    """What a composite asks of the program it is part of."""
+
+    machine: Machine
+
+    def site(self, op: CommandOp, label: str) -> int: ...
+    def issue_ps(self, op: CommandOp) -> int: ...
+    def view_slot(self, builder: Builder) -> int: ...
+
+
+if TYPE_CHECKING:
+    _Parts = Sequence[Any]
+
+
+@dataclass(frozen=True)
+class _OnceOp:
+    service_ps: int
+    operands: tuple[int, ...]
+    out: int
+
+    def instance(self, parts: _Parts) -> Once:
+        return Once(self.service_ps, _ranges(parts, self.operands), _ranges(parts, (self.out,)))
+
+
+@dataclass(frozen=True)
+class _TilesPlan:
+    """The loop over tiles, everything known but extents and addresses. Parts are named by number."""
+
+    a: int
+    b: int
+    stored: int
+    tile: tuple[int, int, int]
+    fetch_ps: int
+    k_math_before_ps: int
+    gemm_ps: int
+    k_math_ps: int
+    out_math_ps: int
+    store_ps: int
+    math_operands: tuple[int, ...]
+    place: Place | None
+
+    def instance(self, parts: _Parts, extents: tuple[int, int, int], view: HbmView) -> Tiles | None:
+        m, n, k = extents
+        tile_m, tile_k, tile_n = self.tile
+        across_m, across_n, across_k = -(-m // tile_m), -(-n // tile_n), -(-k // tile_k)
+        if across_m <= 0 or across_n <= 0:
+            return None
+        empty = across_k <= 0  # a sum over nothing: zeros are stored, nothing is read
+        a, b, stored = parts[self.a], parts[self.b], parts[self.stored]
+        place, in_hbm = self.place, [p.__class__ is not Buffer for p in (a, b, stored)]
+        reads_a, reads_b = in_hbm[0] and not empty, in_hbm[1] and not empty
+        a_tiles = (
+            view.stream(a, (tile_m, tile_k), (across_m, across_k), across_n, "the load", place) if reads_a else None
+        )
+        b_tiles = (
+            view.stream(b, (tile_k, tile_n), (across_k, across_n), across_m, "the load", place) if reads_b else None
+        )
+        out = view.stream(stored, (tile_m, tile_n), (across_m, across_n), 1, "the store", place) if in_hbm[2] else None
+        return Tiles(
+            across_m,
+            across_n,
+            1 if empty else across_k,
+            a_tiles,
+            b_tiles,
+            out,
+            0 if empty else self.fetch_ps,
+            0 if empty else self.k_math_before_ps,
+            0 if empty else self.gemm_ps,
+            0 if empty else self.k_math_ps,
+            self.out_math_ps,
+            self.store_ps,
+            _ranges(parts, (self.a, self.b)),
+            _ranges(parts, self.math_operands),
+            _ranges(parts, (self.stored,)),
+        )
+
+
+def composite_maker(program: Site, op: Operation, builder: Builder) -> Step:
+    """The closure that makes the instances of a composite op. Raises AhbmcError where it has no complete plan."""
+    assert isinstance(op, ahbm.CompositeOp)
+    place = place_of(op.location)
+    if not op.planned:
+        raise fail("a composite without a plan of its stages", place, Category.INVALID_IR, "run tile-composites first")
+    specs, types, machine = list(op.specs), op.part_types, program.machine
+    before: list[_OnceOp] = []
+    after: list[_OnceOp] = []
+    tiles: _TilesPlan | None = None
+    for stage in op.plan.block.ops:
+        if isinstance(stage, pe.TilesOp):
+            tiles = _tiles_plan(stage, specs, types, machine, place)
+        elif isinstance(stage, pe.OnceOp):
+            once = _once(specs[stage.number], types, machine)
+            (before if tiles is None else after).append(once)
+    parts, extents, view = builder.slots(op.parts), builder.slots(op.extents), program.view_slot(builder)
+    sources = builder.slots(op.operands)
+    site, issue = program.site(op, ", ".join(spec.kind.data for spec in specs)), program.issue_ps(op)
+    written = sorted({*op.written, *(spec.out.data for spec in specs if spec.out.data != NO_OUT)})
+
+    def step(slots: Slots) -> Command:
+        resolved = [slots[s] for s in parts]
+        loop, flops = None, 0
+        if tiles is not None:
+            m, n, k = slots[extents[0]], slots[extents[1]], slots[extents[2]]
+            loop, flops = tiles.instance(resolved, (m, n, k), slots[view]), 2 * m * n * max(k, 0)
+        reads, writes = _ranges(resolved, range(len(resolved))), _ranges(resolved, written)
+        if loop is not None:
+            reads += tuple(s.range for s in (loop.a, loop.b) if s is not None)
+            writes += (loop.out.range,) if loop.out is not None else ()
+        return Composite(
+            site,
+            issue,
+            tuple([once.instance(resolved) for once in before]),
+            loop,
+            tuple([once.instance(resolved) for once in after]),
+            reads,
+            writes,
+            flops if loop is not None else 0,
+            (op, [slots[s] for s in sources]),
+        )
+
+    return step
+
+
+def _ranges(parts: _Parts, numbers: Sequence[int]) -> tuple[Range, ...]:
+    """The bytes of scratch behind those parts that are buffers."""
+    return tuple([parts[n].byte_range for n in numbers if n >= 0 and parts[n].__class__ is Buffer])
+
+
+def _once(spec: SpecAttr, types: Sequence[Attribute], machine: Machine) -> _OnceOp:
+    numbers = spec.operand_numbers
+    elements = max(prod(shape_of(types[n])) for n in (*numbers, spec.out.data) if n >= 0)
+    return _OnceOp(cost.math_ps(machine, spec.kind.data, elements), numbers, spec.out.data)
+
+
+def _tiles_plan(
+    loop: pe.TilesOp, specs: Sequence[SpecAttr], types: Sequence[Attribute], machine: Machine, place: Place | None
+) -> _TilesPlan:
+    tile_m, tile_k, tile_n = loop.shape
+    gemm = next(spec for spec in specs if spec.is_gemm)
+    a, b = gemm.operand_numbers
+    # Each MATH op of a tile runs over the tile it changes; in the order of the stages.
+    before = after = 0
+    seen_gemm = False
+    element = str(_element(types[a]))
+    math_operands: list[int] = []
+    for stage in loop.k_body.block.ops:
+        if isinstance(stage, pe.GemmOp):
+            seen_gemm = True
+        elif isinstance(stage, pe.MathOp):
+            spec = specs[stage.number]
+            math_operands += spec.operand_numbers
+            if seen_gemm:
+                after += cost.math_ps(machine, spec.kind.data, tile_m * tile_n)
+                continue
+            on_b = b in (spec.out.data, *spec.operand_numbers) and spec.out.data != a
+            before += cost.math_ps(machine, spec.kind.data, tile_k * (tile_n if on_b else tile_m))
+            element = str(spec.extras.data.get("to", element))
+    out_math = 0
+    stored: int | None = None
+    for stage in loop.output_body.block.ops:
+        if isinstance(stage, pe.MathOp):
+            spec = specs[stage.number]
+            math_operands += spec.operand_numbers
+            out_math += cost.math_ps(machine, spec.kind.data, tile_m * tile_n)
+        elif isinstance(stage, pe.StoreOp):
+            stored = stage.number
+    if stored is None:
+        raise fail("a plan whose tiles are never stored", place, Category.INVALID_IR)
+    fetched = tile_m * tile_k * element_bytes(_element(types[a])) + tile_k * tile_n * element_bytes(_element(types[b]))
+    return _TilesPlan(
+        a,
+        b,
+        stored,
+        (tile_m, tile_k, tile_n),
+        cost.fetch_ps(machine, fetched),
+        before,
+        cost.gemm_ps(machine, tile_m, tile_k, tile_n, element),
+        after,
+        out_math,
+        cost.store_ps(machine, tile_m * tile_n * element_bytes(_element(types[stored]))),
+        tuple(n for n in math_operands if n not in (RUNNING_TILE, a, b)),
+        place,
+    )
+
+
+def _element(kind: Attribute) -> Attribute:
+    return kind.element_type if isinstance(kind, RegionType) else element_of(kind)

@@ -1,0 +1,143 @@
+"""A whole simulation: launches in turn on one machine, to an op-log and, if they are wanted, the values they leave."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from typing import Any
+
+import msgspec
+import numpy as np
+from xdsl.printer import Printer
+
+from .alike import key_of
+from .engine.execute import PeWork, execute
+from .engine.pe_cpu import Commands
+from .engine.records import Log
+from .engine.run_pe import Work
+from .engine.values import PeValues, execute_all
+from .launch import Launch
+from .launch import Program as ProgramId
+from .memory import Memory, Tensor
+from .numerics.commands import PeMemory
+from .numerics.device import Device
+from .numerics.dtypes import Array
+from .oplog import SCHEMA_VERSION, OpLog, Site
+from .program import Program
+from .target.machine import Machine
+from .target.quantities import Bytes
+
+
+@dataclass(frozen=True)
+class Execution:
+    """What a simulation leaves.
+
+    `memory` holds the tensors by name if values were computed (`valued`), which may be because timing had to read
+    memory. `differing` names replicated tensors whose copies were written differently. `events` counts what the
+    engine handled; `values_s` is the time that values took on this computer (a figure of the run, not of the machine).
+    """
+
+    oplog: OpLog
+    memory: Mapping[str, Array]
+    differing: tuple[str, ...]
+    valued: bool
+    events: int
+    values_s: float
+
+    @property
+    def latency_ps(self) -> int:
+        return self.oplog.latency_ps
+
+
+def simulate(launches: Sequence[Launch], *, values: bool) -> Execution:
+    """Run launches in turn on their (one) machine. Tensors of different launches are the same where they are one
+    object.
+
+    Timing is the same with and without `values`. Raises AhbmcError where something does not fit, leaves its tensor or
+    never ends.
+    """
+    machine = launches[0].machine
+    assert all(launch.machine is machine for launch in launches), "launches of one simulation share a machine"
+    memory = Memory(machine, _tensors(launches))
+    programs: list[Program] = []
+    sites: list[Site] = []
+    for launch in launches:
+        programs.append(Program(launch, memory, len(sites)))
+        sites += programs[-1].sites
+    valued = values or any(program.reads_values for program in programs)
+    log, device, numbers = Log(), Device(), dict[int, int]()
+    scratches: dict[int, PeMemory] = {}
+    now, events, told = 0, 0, list[dict[str, Any]]()
+    values_s = 0.0
+    for index, program in enumerate(programs):
+        launch, start = program.launch, now
+        work: dict[int, PeWork] = {}
+        for pe in sorted(launch.programs):
+            pe_values = None
+            if valued:
+                if pe not in scratches:
+                    scratches[pe] = PeMemory(_scratch(machine), memory.space(pe))
+                pe_values = PeValues(pe, scratches[pe], device)
+            works = _works(program, pe, launch.programs[pe])
+            work[pe] = PeWork(works, program.view(pe).owners_of(_arguments(launch)), pe_values)
+        now, handled = execute(machine, index, start, work, sites, log, numbers)
+        events += handled
+        began = time.perf_counter()
+        execute_all([w.values for w in work.values() if w.values is not None])
+        values_s += time.perf_counter() - began
+        told.append(
+            {"kernel": launch.name, "grid": list(launch.grid), "start": start, "end": now, "program": _hash(launch)}
+        )
+    header = {
+        "schema": SCHEMA_VERSION,
+        "machine": machine.name,
+        "machine_hash": _machine_hash(machine),
+        "launches": told,
+    }
+    contents, differing = memory.arrays() if valued else ({}, ())
+    return Execution(log.build(header, sites), contents, differing, valued, events, values_s)
+
+
+def _arguments(launch: Launch) -> tuple[Tensor, ...]:
+    return tuple(a for a in launch.arguments if isinstance(a, Tensor))
+
+
+def _tensors(launches: Sequence[Launch]) -> list[Tensor]:
+    """The tensors of all launches, each once, in the order of their first use."""
+    return list(dict.fromkeys(t for launch in launches for t in _arguments(launch)))
+
+
+def _scratch(machine: Machine) -> Array:
+    # What nobody wrote reads as NaN in every float type, so that a kernel that needs it shows.
+    return np.full(machine.pe.tcm.scratch_bytes, 0xFF, np.uint8)
+
+
+def _works(program: Program, pe: int, ids: Sequence[ProgramId]) -> list[Work]:
+    """The programs of a PE. Those that read values are only like themselves; of the others it is found out."""
+    launch = program.launch
+
+    def work(number: ProgramId) -> Work:
+        def commands() -> Commands:
+            return program.commands(number, pe)
+
+        return Work(
+            launch.number(number), None if program.reads_values or len(ids) == 1 else key_of(commands()), commands
+        )
+
+    return [work(number) for number in ids]
+
+
+def _hash(launch: Launch) -> str:
+    text = StringIO()
+    Printer(text).print_op(launch.function)
+    return hashlib.sha256(text.getvalue().encode()).hexdigest()
+
+
+def _machine_hash(machine: Machine) -> str:
+    def plain(value: object) -> Any:
+        return int(value) if isinstance(value, Bytes) else str(value)
+
+    return hashlib.sha256(msgspec.json.encode(machine, enc_hook=plain, order="deterministic")).hexdigest()
