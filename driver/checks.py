@@ -5,7 +5,7 @@ An output of only zeros fails whatever the reference says, and so does a replica
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,9 +26,9 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class OutputCheck:
-    """What became of one tensor. `ok` is None where nothing was checked; errors are NaN-free only if both sides are.
+    """What became of one tensor. `ok` is None where nothing was checked.
 
-    `max_rel_err` is over the elements whose reference is larger than `atol`.
+    `max_rel_err` is over the elements whose reference is larger than `atol`. Errors are NaN where one side is.
     """
 
     name: str
@@ -55,15 +55,16 @@ def wide(values: Array) -> Array:
     return values if values.dtype.kind in "biu" else values.astype(np.float64)
 
 
-def compare(name: str, copies: Sequence[Array], want: Array, check: Check, place: Place) -> OutputCheck:
-    """Compare the copies of one tensor (one, unless it is replicated) with the right values. A wrong shape raises."""
-    got = copies[0]
+def compare(name: str, got: Array, want: Array, check: Check, place: Place, copies_differ: bool = False) -> OutputCheck:
+    """Compare a tensor with the right values; `copies_differ` says that a replicated one was not written alike.
+
+    Raises AhbmcError at `place` where the shapes do not fit.
+    """
     if np.squeeze(want).shape == np.squeeze(got).shape:
         want = want.reshape(got.shape)  # a sum over all is as good as a tensor of one element
     if want.shape != got.shape:
         found = f"the reference of `{name}` has shape {list(want.shape)}, the tensor {list(got.shape)}"
         raise fail(found, place)
-    head = (name, got.shape, triton_name(got.dtype))
     have, should = got.astype(np.float64), want.astype(np.float64)
     with np.errstate(all="ignore"):
         error = np.where((have == should) | (np.isnan(have) & np.isnan(should)), 0.0, np.abs(have - should))
@@ -73,15 +74,23 @@ def compare(name: str, copies: Sequence[Array], want: Array, check: Check, place
         large = np.abs(should) > check.atol
         relative = np.where(large, error / np.abs(should), 0.0)
     errors = (float(np.max(error, initial=0.0)), float(np.max(relative, initial=0.0)))
-    reason = _reason(copies, have, should, bad)
-    return OutputCheck(*head, *errors, not reason, reason)
+    reason = _reason(have, should, bad, copies_differ)
+    return OutputCheck(name, got.shape, triton_name(got.dtype), *errors, not reason, reason)
 
 
-def _reason(copies: Sequence[Array], have: Array, should: Array, bad: npt.NDArray[np.bool_]) -> str:
+def unchecked(name: str, got: Array, copies_differ: bool) -> OutputCheck:
+    """A tensor that was written and has no check; it fails only if its copies differ."""
+    reason = _COPIES if copies_differ else ""
+    return OutputCheck(name, got.shape, triton_name(got.dtype), ok=False if reason else None, reason=reason)
+
+
+_COPIES = "its copies differ: a replicated tensor must be written alike on every PE"
+
+
+def _reason(have: Array, should: Array, bad: npt.NDArray[np.bool_], copies_differ: bool) -> str:
     """Why the tensor is wrong; empty if it is right."""
-    for number, other in enumerate(copies[1:], 1):
-        if copies[0].tobytes() != other.tobytes():
-            return f"copies 0 and {number} differ: a replicated tensor must be written alike on every PE"
+    if copies_differ:
+        return _COPIES
     if bad.any():
         where = tuple(int(i) for i in np.argwhere(bad)[0])
         count = int(np.count_nonzero(bad))

@@ -6,8 +6,8 @@ independent fault is found, each at the place in the workload (or in the kernel,
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from ..backend_sim import memory
@@ -22,9 +22,10 @@ from .kernels import Kernel
 from .mapping import FIRST_PE, map_programs, pe_numbers
 from .tensors import fill, integer_at, shape_of
 from .workload import LaunchSpec, Workload
-from .workload_schema import Argument, Constant, TensorArgument
+from .workload_schema import Argument, Constant, LaunchEntry, TensorArgument
 
 Value: TypeAlias = Tensor | bool | int | float | str | tuple[bool | int | float | str | None, ...] | None
+Lookup: TypeAlias = Callable[[str], Value]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +39,7 @@ class BoundLaunch:
     grid: Program
     programs: Mapping[int, Sequence[Program]]
     place: Place | None = None  # where the user asked for the launch
+    lookup: Lookup | None = None  # every argument and constant by name, also those that the kernel does not take
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
@@ -63,16 +65,22 @@ def type_of(value: Tensor | bool | int | float, place: Place | None) -> str:
     return scalar_type(value, place)
 
 
-def bind_all(
-    workload: Workload, machine: Machine, kernels: Sequence[Kernel], *, values: bool = True
-) -> tuple[BoundLaunch, ...]:
+@dataclass(frozen=True)
+class Bindings:
+    """The launches of a workload, and what the names at the top of its file stand for."""
+
+    launches: tuple[BoundLaunch, ...]
+    top: Lookup
+
+
+def bind_all(workload: Workload, machine: Machine, kernels: Sequence[Kernel], *, values: bool) -> Bindings:
     """Every launch of a workload bound to its kernel; without `values` tensors hold nothing yet.
 
-    Raises AhbmcError; also where the tensors do not fit the machine, which is found before a byte is filled.
+    Raises AhbmcError, also where the tensors do not fit the machine.
     """
     faults: list[Fault] = []
     bound: list[BoundLaunch] = []
-    binder = Binder(workload, machine, values=False)
+    binder = Binder(workload, machine, values=values)
     for launch, kernel in zip(workload.launches, kernels, strict=True):
         try:
             bound.append(binder.bind(launch, kernel))
@@ -81,10 +89,7 @@ def bind_all(
     if faults:
         raise AhbmcError(*dict.fromkeys(faults))
     memory.Memory(machine, list(dict.fromkeys(t for b in bound for t in b.tensors)))
-    if values:
-        binder = Binder(workload, machine, values=True)
-        bound = [binder.bind(launch, kernel) for launch, kernel in zip(workload.launches, kernels, strict=True)]
-    return tuple(bound)
+    return Bindings(tuple(bound), binder.top())
 
 
 class Binder:
@@ -128,7 +133,15 @@ class Binder:
                 given[parameter.name] = value
         signature = {n: type_of(v, self.workload.place(launch, "args", n)) for n, v in given.items()}
         place = self.workload.place(launch, "kernel")
-        return BoundLaunch(kernel, signature, constants, given, grid, programs, place)
+        return BoundLaunch(kernel, signature, constants, given, grid, programs, place, scope.value)
+
+    def top(self) -> Lookup:
+        """What the names at the top of the file stand for."""
+        last = self.workload.launches[-1]
+        if not last.path:
+            return _Scope(self, last, None).value
+        bare = replace(last, entry=LaunchEntry(kernel=last.entry.kernel))
+        return _Scope(self, bare, None).value
 
     def tensor(self, launch: LaunchSpec, name: str, argument: TensorArgument, names: Mapping[str, Constant]) -> Tensor:
         """The tensor of an argument, made when it is first asked for."""
@@ -166,7 +179,7 @@ class _Scope:
 
     binder: Binder
     launch: LaunchSpec
-    kernel: Kernel
+    kernel: Kernel | None
 
     def __post_init__(self) -> None:
         self.resolved: dict[str, Value] = {}
@@ -177,6 +190,7 @@ class _Scope:
 
     def unknown(self) -> list[Fault]:
         """Arguments and constants that the kernel does not have. Top-level ones serve several launches and may be."""
+        assert self.kernel is not None
         faults: list[Fault] = []
         workload = self.binder.workload
         entry = workload.document.at(*self.launch.path)
@@ -215,6 +229,7 @@ class _Scope:
         return any(name in expressions.words(text) for text in texts)
 
     def missing(self, name: str, constexpr: bool) -> Fault:
+        assert self.kernel is not None
         section = "const" if constexpr else "args"
         parameter = self.kernel.parameter(name)
         assert parameter is not None
@@ -240,6 +255,8 @@ class _Scope:
     def _find(self, name: str) -> Value:
         if name in self.launch.const:
             return self.launch.const[name]
+        if name not in self.launch.args:
+            raise KeyError(name)
         argument: Argument = self.launch.args[name]
         match argument:
             case TensorArgument():

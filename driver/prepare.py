@@ -9,7 +9,7 @@ from ..backend_sim.target.machine_file import load_machine
 from ..dialects.errors import AhbmcError, Fault
 from ..passes.pipeline_text import instantiate
 from .kernels import Kernel, find_kernel
-from .launches import BoundLaunch, bind_all
+from .launches import Bindings, bind_all
 from .lowering import Request
 from .workload import LaunchSpec, Workload, read_text
 
@@ -22,7 +22,7 @@ class Prepared:
     machine: Machine
     machine_name: str
     kernels: tuple[Kernel, ...]
-    bound: tuple[BoundLaunch, ...]
+    bindings: Bindings
     requests: tuple[Request, ...]
 
 
@@ -45,7 +45,7 @@ def prepare(workload: Workload, machine: str | None, pipeline: str | None) -> Pr
         faults += option_faults(workload, launch)
     if faults:
         raise AhbmcError(*dict.fromkeys(faults))
-    bound = bind_all(workload, target, kernels, values=False)
+    bindings = bind_all(workload, target, kernels, values=False)
     requests = tuple(
         Request(
             each.kernel,
@@ -58,9 +58,9 @@ def prepare(workload: Workload, machine: str | None, pipeline: str | None) -> Pr
             each.values,
             None if pipeline else workload.node(launch, "pipeline").place,
         )
-        for each, launch in zip(bound, workload.launches, strict=True)
+        for each, launch in zip(bindings.launches, workload.launches, strict=True)
     )
-    return Prepared(workload, target, name, tuple(kernels), bound, requests)
+    return Prepared(workload, target, name, tuple(kernels), bindings, requests)
 
 
 def option_faults(workload: Workload, launch: LaunchSpec) -> list[Fault]:

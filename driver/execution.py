@@ -1,0 +1,82 @@
+"""Compiled launches brought to the simulator: the one way in which the command line and the Python API run kernels."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..backend_sim.analysis.summary import Analysis
+from ..backend_sim.launch import Launch
+from ..backend_sim.memory import Tensor
+from ..backend_sim.numerics.dtypes import Array
+from ..backend_sim.simulate import Execution, simulate
+from ..backend_sim.target.machine import Machine
+from ..dialects import ahbm
+from ..dialects.remarks import Remark, remarks
+from .launches import BoundLaunch
+from .lowering import Compiled, Request, compile_request
+from .progress import step
+
+
+@dataclass(frozen=True)
+class Executed:
+    """What a run of launches gave: op-log and memory, the compiled modules, and seconds of work by name."""
+
+    machine: Machine
+    execution: Execution
+    compiled: tuple[Compiled, ...]
+    tensors: tuple[Tensor, ...]
+    seconds: dict[str, float]
+
+    @property
+    def analysis(self) -> Analysis:
+        return Analysis(self.execution.oplog, self.machine)
+
+    def written(self) -> dict[Tensor, Array]:
+        """The tensors whose contents have changed, with what they hold now; none if no values were computed."""
+        memory = self.execution.memory
+        return {t: memory[t.name] for t in self.tensors if t.name in memory and _changed(t, memory[t.name])}
+
+    @property
+    def remarks(self) -> tuple[Remark, ...]:
+        return tuple(r for c in self.compiled for r in remarks(c.module))
+
+
+def _changed(tensor: Tensor, now: Array) -> bool:
+    before = np.zeros(tensor.shape, tensor.dtype) if tensor.data is None else np.ascontiguousarray(tensor.data)
+    return before.tobytes() != now.tobytes()
+
+
+def compile_all(requests: Sequence[Request]) -> tuple[Compiled, ...]:
+    """Every request compiled down to `pe`; equal ones once."""
+    done: list[tuple[Request, Compiled]] = []
+    with step("compiling"):
+        for request in requests:
+            known = next((c for r, c in done if r == request), None)
+            done.append((request, known or compile_request(request)))
+    return tuple(c for _, c in done)
+
+
+def reads_memory(compiled: Sequence[Compiled]) -> bool:
+    """Whether addresses or control flow may depend on what tensors hold, so that timing needs their contents."""
+    reading = (ahbm.ReadScalarOp, ahbm.GatherOp, ahbm.ScatterOp)
+    return any(isinstance(op, reading) for c in compiled for op in c.module.walk())
+
+
+def execute(compiled: Sequence[Compiled], bound: Sequence[BoundLaunch], machine: Machine, *, values: bool) -> Executed:
+    """Simulate launches in turn. Raises AhbmcError: a deadlock, an access outside of every tensor, ..."""
+    launches = [
+        Launch(c.function, machine, tuple(b.values.values()), b.grid, b.programs)
+        for c, b in zip(compiled, bound, strict=True)
+    ]
+    start = time.perf_counter()
+    with step("simulating"):
+        execution = simulate(launches, values=values)
+    spent = time.perf_counter() - start
+    values_s = execution.values_s
+    seconds = {"compile": sum(c.seconds for c in compiled), "simulate": spent - values_s, "values": values_s}
+    tensors = tuple(dict.fromkeys(t for b in bound for t in b.tensors))
+    return Executed(machine, execution, tuple(compiled), tensors, seconds)

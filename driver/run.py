@@ -1,0 +1,248 @@
+"""`ahbmc run`: a workload compiled, run on its machine, checked; the report, and the files that were asked for."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+from ..backend_sim.analysis.summary import Run, summary
+from ..backend_sim.memory import Tensor
+from ..backend_sim.target.document import Node
+from ..dialects.errors import AhbmcError, Fault, Sources, fail
+from ..passes import PIPELINE_TEXT
+from . import expressions
+from .checks import OutputCheck, compare, expected, unchecked, wide
+from .execution import Executed, compile_all, execute, reads_memory
+from .launches import Lookup, bind_all
+from .prepare import Prepared, prepare
+from .references import Value
+from .workload import load
+from .workload_schema import Check
+
+CHECK_FAILED = 3
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A run with its checks."""
+
+    executed: Executed
+    run: Run
+    outputs: tuple[OutputCheck, ...]
+    failures: tuple[Fault, ...]
+
+    def summary(self) -> dict[str, Any]:
+        """The object of `run --json`."""
+        return summary(self.executed.analysis, self.run)
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """One entry of a `check:`, the tensor that it is about, and its right values."""
+
+    name: str
+    tensor: Tensor
+    check: Check
+    node: Node
+    values: Any
+
+
+def run_workload(
+    path: str | Path,
+    *,
+    overrides: tuple[str, ...] = (),
+    machine: str | None = None,
+    pipeline: str | None = None,
+    timing_only: bool = False,
+    sources: Sources | None = None,
+) -> Outcome:
+    """Run the workload file `path`. Raises AhbmcError; a failed check is no error but an outcome."""
+    prepared = prepare(load(path, overrides, sources), machine, pipeline)
+    compiled = compile_all(prepared.requests)
+    values = not timing_only
+    bindings = prepared.bindings
+    if values or reads_memory(compiled):
+        bindings = bind_all(prepared.workload, prepared.machine, prepared.kernels, values=True)
+    start = time.perf_counter()
+    wanted = _wanted(prepared, bindings.top, [b.lookup for b in bindings.launches]) if values else []
+    checking = time.perf_counter() - start
+    executed = execute(compiled, bindings.launches, prepared.machine, values=values)
+    start = time.perf_counter()
+    outputs = _outputs(executed, wanted) if values else ()
+    executed.seconds["check"] = checking + time.perf_counter() - start
+    return _outcome(prepared, executed, outputs, wanted)
+
+
+def _outcome(
+    prepared: Prepared, executed: Executed, outputs: tuple[OutputCheck, ...], wanted: list[_Wanted]
+) -> Outcome:
+    workload = prepared.workload
+    places = {w.tensor.name: w.node.place for w in wanted}
+    failures = tuple(Fault(f"check of `{o.name}` failed: {o.reason}", places[o.name]) for o in outputs if o.ok is False)
+    check = "fail" if failures else "pass" if wanted else "skipped"
+    kernels = dict.fromkeys(f"{launch.kernel_file.name}::{launch.kernel_name}" for launch in workload.launches)
+    pipelines = dict.fromkeys(request.pipeline for request in prepared.requests)
+    described = {o.name: {k: v for k, v in asdict(o).items() if k != "name"} for o in outputs}
+    run = Run(
+        kernel=", ".join(kernels),
+        pipeline=", ".join(pipelines),
+        check=check,
+        outputs=described,
+        wall_s=executed.seconds,
+        events=executed.execution.events,
+        remarks=executed.remarks,
+    )
+    return Outcome(executed, run, outputs, failures)
+
+
+def _wanted(prepared: Prepared, top: Lookup, lookups: list[Lookup | None]) -> list[_Wanted]:
+    """Every check with its right values, from what tensors hold before the run."""
+    workload = prepared.workload
+    entries: list[tuple[Mapping[str, Check], Node, Lookup]] = []
+    if workload.file.check:
+        entries.append((workload.file.check, workload.document.at("check"), top))
+    for launch, lookup in zip(workload.launches, lookups, strict=True):
+        if launch.path and launch.entry.check:
+            assert lookup is not None
+            entries.append((launch.entry.check, workload.document.at(*launch.path, "check"), lookup))
+    wanted: list[_Wanted] = []
+    faults: list[Fault] = []
+    for checks, node, lookup in entries:
+        for name, check in checks.items():
+            try:
+                wanted.append(_one(name, check, node, lookup, workload.folder))
+            except AhbmcError as error:
+                faults += error.faults
+    if faults:
+        raise AhbmcError(*faults)
+    return wanted
+
+
+def _one(name: str, check: Check, node: Node, lookup: Lookup, folder: Path) -> _Wanted:
+    try:
+        tensor = lookup(name)
+    except KeyError:
+        tensor = None
+    if not isinstance(tensor, Tensor):
+        raise fail(f"`{name}` is no tensor argument, so it cannot be checked", node.key_place(name))
+    inputs: dict[str, Value] = {}
+    for word in sorted(expressions.words(check.reference or "")):
+        try:
+            value = lookup(word)
+        except KeyError:
+            continue
+        if isinstance(value, Tensor):
+            assert value.data is not None
+            inputs[word] = wide(value.data)
+        elif isinstance(value, int | float):
+            inputs[word] = value
+    at = node.at(name)
+    return _Wanted(name, tensor, check, at, expected(check, at, inputs, folder))
+
+
+def _outputs(executed: Executed, wanted: list[_Wanted]) -> tuple[OutputCheck, ...]:
+    """Checked tensors, then those that were written and not checked."""
+    memory, differing = executed.execution.memory, executed.execution.differing
+    checked = {w.tensor.name for w in wanted}
+    results = [
+        compare(w.tensor.name, memory[w.tensor.name], w.values, w.check, w.node.place, w.tensor.name in differing)
+        for w in wanted
+    ]
+    for tensor, values in executed.written().items():
+        if tensor.name not in checked:
+            results.append(unchecked(tensor.name, values, tensor.name in differing))
+    return tuple(results)
+
+
+def command(arguments: argparse.Namespace) -> int:
+    """`ahbmc run`. Returns 3 where a check failed."""
+    # Compiling makes many small objects that live long; the default thresholds would look through them again and again.
+    gc.set_threshold(200_000, 20, 100)
+    sources: Sources = arguments.sources
+    if arguments.pipeline:
+        sources.add(PIPELINE_TEXT, arguments.pipeline)
+    files = [arguments.json, arguments.trace, arguments.oplog, arguments.oplog_text]
+    if files.count("-") > 1:
+        raise fail("only one output can be -", hint="give the others a file")
+    outcome = run_workload(
+        arguments.workload,
+        overrides=tuple(arguments.set),
+        machine=arguments.machine,
+        pipeline=arguments.pipeline,
+        timing_only=arguments.timing_only,
+        sources=sources,
+    )
+    _write_files(arguments, outcome)
+    if "-" not in files:
+        _print_report(arguments, outcome, sources)
+    if outcome.failures:
+        from ..dialects.errors import render
+
+        print(render(AhbmcError(*outcome.failures), sources), file=sys.stderr)
+        return CHECK_FAILED
+    return 0
+
+
+def _print_report(arguments: argparse.Namespace, outcome: Outcome, sources: Sources) -> None:
+    from rich.console import Console
+
+    from ..backend_sim.analysis.report import by_line, report, text
+
+    analysis = outcome.executed.analysis
+    parts = [report(analysis, outcome.run)]
+    if arguments.by_line:
+        parts.append(by_line(analysis, sources))
+    if sys.stdout.isatty():
+        Console().print(*parts, sep="\n")
+        return
+    for part in parts:
+        sys.stdout.write(text(part))
+
+
+def _write_files(arguments: argparse.Namespace, outcome: Outcome) -> None:
+    log, machine = outcome.executed.execution.oplog, outcome.executed.machine
+
+    def as_json(file: TextIO) -> None:
+        json.dump(outcome.summary(), file, indent=1)
+        file.write("\n")
+
+    def as_trace(file: TextIO) -> None:
+        from ..backend_sim.analysis.trace import write_trace
+
+        write_trace(log, machine, file)
+
+    def as_text(file: TextIO) -> None:
+        from ..backend_sim.analysis.oplog_text import write_text
+
+        write_text(log, machine, file)
+
+    _write(arguments.json, as_json)
+    _write(arguments.trace, as_trace)
+    _write(arguments.oplog_text, as_text)
+    _write(arguments.oplog, log.write, binary=True)
+
+
+def _write(name: str | None, write: Callable[[Any], None], *, binary: bool = False) -> None:
+    """Let `write` fill the file `name`, standard output for `-`. Raises AhbmcError where it cannot be written."""
+    if name is None:
+        return
+    try:
+        if name == "-":
+            write(sys.stdout.buffer if binary else sys.stdout)
+        elif binary:
+            with Path(name).open("wb") as file:
+                write(file)
+        else:
+            with Path(name).open("w", encoding="utf-8") as file:
+                write(file)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise fail(f"cannot write {name}: {error.strerror}") from None
