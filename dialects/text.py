@@ -9,9 +9,21 @@ import bisect
 import io
 import re
 from collections.abc import Callable
+from typing import Any
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import Builtin, FileLineColLoc, IntAttr, ModuleOp, StringAttr, UnknownLoc
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    Builtin,
+    ComplexType,
+    FileLineColLoc,
+    IndexType,
+    IntAttr,
+    IntegerType,
+    ModuleOp,
+    StringAttr,
+    UnknownLoc,
+)
 from xdsl.ir import Dialect, Operation
 from xdsl.parser import Parser
 from xdsl.parser.generic_parser import ParserState
@@ -91,8 +103,21 @@ class _Lexer(MLIRLexer):
     _unescaped_characters_regex = re.compile(r'"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"')
 
 
+class _BlockElement(Parser._TensorLiteralElement):  # pyright: ignore[reportPrivateUsage]
+    """An element of a block constant. In hexadecimal it is the bits of a float (an infinity, a NaN); xDSL prints that
+    and reads it as a number.
+    """
+
+    def to_type(self, parser: AttrParser, type: AnyFloat | IntegerType | IndexType | ComplexType) -> Any:
+        if isinstance(type, AnyFloat) and isinstance(self.value, int) and self.span.text.startswith("0x"):
+            return type.unpack(self.value.to_bytes(type.compile_time_size, "little"), 1)[0]
+        return super().to_type(parser, type)
+
+
 class _LocatingParser(Parser):
     """xDSL's parser, giving each op without a location the place of its name."""
+
+    _TensorLiteralElement = _BlockElement
 
     def __init__(self, context: Context, text: str, file: str):
         super().__init__(context, "", file)
