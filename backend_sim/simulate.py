@@ -22,6 +22,7 @@ from .engine.values import PeValues, execute_all
 from .launch import Launch
 from .launch import Program as ProgramId
 from .memory import Memory, Tensor
+from .numerics.blas import single_threaded
 from .numerics.commands import PeMemory
 from .numerics.device import Device
 from .numerics.dtypes import Array
@@ -59,6 +60,11 @@ def simulate(launches: Sequence[Launch], *, values: bool) -> Execution:
     Timing is the same with and without `values`. Raises AhbmcError where something does not fit, leaves its tensor or
     never ends.
     """
+    with single_threaded():
+        return _simulate(launches, values)
+
+
+def _simulate(launches: Sequence[Launch], values: bool) -> Execution:
     machine = launches[0].machine
     assert all(launch.machine is machine for launch in launches), "launches of one simulation share a machine"
     memory = Memory(machine, _tensors(launches))

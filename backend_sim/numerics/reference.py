@@ -24,6 +24,7 @@ from ...dialects.pointer import PointerType
 from ...dialects.shapes import shape_of
 from .addresses import AddressSpace, Allocation, bytes_of
 from .blocks import BLOCK_HANDLERS
+from .blas import single_threaded
 from .closures import Builder, Code, Slots, Step, compile_function
 from .dtypes import Array, numpy_dtype, triton_name, unsigned
 from .elementwise import product
@@ -64,7 +65,7 @@ def run_reference(
     frame_arguments = machine.bind(function, arguments)
     if programs is None:
         programs = [(i, j, k) for k, j, i in cartesian(range(z), range(y), range(x))]
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), single_threaded():
         for program in programs:
             machine.run(code, frame_arguments, program)
     return ReferenceRun(len(programs), tuple(machine.wraps.values()))
