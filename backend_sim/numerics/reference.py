@@ -23,8 +23,8 @@ from ...dialects.errors import AhbmcError, Category, Fault, Place, fail, place_o
 from ...dialects.pointer import PointerType
 from ...dialects.shapes import shape_of
 from .addresses import AddressSpace, Allocation, bytes_of
-from .blocks import BLOCK_HANDLERS
 from .blas import single_threaded
+from .blocks import BLOCK_HANDLERS
 from .closures import Builder, Code, Slots, Step, compile_function
 from .dtypes import Array, numpy_dtype, triton_name, unsigned
 from .elementwise import product
