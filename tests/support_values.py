@@ -154,21 +154,16 @@ def check_every_pass(case: Case, pipeline: str) -> ModuleOp:
     module = front(case.request)
     wanted = reference_values(case, module)
     assert any(not np.array_equal(v, case.arguments[n]) for n, v in wanted.items()), "the kernel wrote nothing"
-    before = print_module(module)
 
     def compare(each: ModulePass, now: ModuleOp) -> None:
-        nonlocal before
-        after = print_module(now)
-        if after == before:
-            return
         got = values_of(case, now)
-        if got is not None:
-            try:
-                assert_close(got, wanted, f"after {each.name}")
-            except AssertionError:
-                sys.stderr.write(f"--- before {each.name}\n{before}--- after {each.name}\n{after}")
-                raise
-        before = after
+        if got is None:
+            return
+        try:
+            assert_close(got, wanted, f"after {each.name}")
+        except AssertionError:
+            sys.stderr.write(f"after {each.name}:\n{print_module(now)}")
+            raise
 
     run_pipeline(module, build_pipeline(pipeline, case.request.options), on_pass=compare, verify=False)
     assert is_lowered(module) and not has_recipes(module)
