@@ -7,9 +7,6 @@ from ahbmc.dialects.errors import AhbmcError
 from ahbmc.frontend import compile_kernel, kernel_names, kernel_parameters
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
 from support_frontend import CONSTANTS, FILE, SIGNATURE, kernel_text, report
 
 # (what it shows, body, where, what is under the caret, part of the message, part of the hint)
