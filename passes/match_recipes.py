@@ -79,6 +79,22 @@ def match_softmax_merge(dot: tl.DotOp) -> Match:
     return _SoftmaxMerge(dot).match()
 
 
+@dataclass(frozen=True)
+class _Exponent:
+    """An exponent that subtracts a running maximum: `scaled` and `scale` as the recipe's parameter says."""
+
+    scaled: str
+    scale: Ref | None
+    scores: SSAValue
+    m_new: Ref
+    m_old: Ref
+
+    def of(self, terms: Terms, x: Ref) -> Ref:
+        """x - m_new as the kernel scales it (a maximum is scaled already, unless the scale is inside)."""
+        difference = terms.add(x, terms.negative(self.m_new))
+        return terms.mul(self.scale, difference) if self.scaled == "inside" and self.scale is not None else difference
+
+
 class _SoftmaxMerge:
     """One attempt. Each step either finds the next piece or refuses with what it found instead."""
 
@@ -98,23 +114,21 @@ class _SoftmaxMerge:
         base = {exp: base for base, exp in EXPONENTIALS.items()}.get(terms.node(p).kind)
         if base is None:
             raise Refused("the product does not take the exponential itself")
-        s, m_new = self._split_exponent(p)
-        scale, reduced, m_old = self._maximum(s, m_new)
-        corr = terms.unary(EXPONENTIALS[base], terms.add(m_old, terms.negative(m_new)))
+        form = self._exponent(p)
+        corr = terms.unary(EXPONENTIALS[base], form.of(terms, form.m_old))
         sum_of, new_l, old_l = self._sum(p, rounded, corr)
         old_o = self._rescaled(terms.of(self.acc), corr.on((0,)), "the output")
         inputs = {
-            "s": reduced,
-            "m": self._block_of(m_old, 1, "the old maximum"),
+            "s": form.scores,
+            "m": self._block_of(form.m_old, 1, "the old maximum"),
             "l": self._block_of(old_l, 1, "the old sum"),
             "O": self._block_of(old_o, 2, "the old output"),
             "b": self.dot.b,
         }
-        params = {"base": base, "scale": "before", "sum": sum_of}
-        if scale is not None:
-            params["scale"] = "after"
-            inputs["scale"] = self._block_of(scale, 0, "the scale")
-        new_m = self._block_of(m_new, 1, "the new maximum")
+        params = {"base": base, "scale": form.scaled, "sum": sum_of}
+        if form.scale is not None:
+            inputs["scale"] = self._block_of(form.scale, 0, "the scale (multiply its factors into one first)")
+        new_m = self._block_of(form.m_new, 1, "the new maximum")
         self._check_shapes(inputs, new_m, new_l)
         return Match(self.dot, params, inputs, (new_m, new_l, self.dot.result))
 
@@ -125,47 +139,58 @@ class _SoftmaxMerge:
             node = self.terms.node(ref)
         return ref
 
-    def _split_exponent(self, p: Ref) -> tuple[Ref, Ref]:
-        """The exponent as s - m: what is subtracted is the one maximum of rows among the addends."""
+    def _exponent(self, p: Ref) -> _Exponent:
+        """The exponent of P taken apart, in whichever form of the scale it is written."""
         terms = self.terms
-        addends = terms.operands(terms.node(p).operands[0].on(p.axes), "add")
         if p.axes != (0, 1):
             raise Refused("the exponential is not a block of rows and columns")
-        found = [a for a in addends if a.axes == (0,) and self._is_maximum(terms.negative(a))]
+        exponent = terms.node(p).operands[0].on(p.axes)
+        factors = terms.operands(exponent, "mul")
+        uniform = [r for r in factors if not r.axes]
+        rest = [r for r in factors if r.axes]
+        if uniform and len(rest) == 1 and terms.node(rest[0]).kind == "add":
+            s, m_new = self._difference(rest[0])
+            found = self._maximum(s, m_new, None)
+            if found is not None:
+                return _Exponent("inside", terms.mul(*uniform), found[0], m_new, found[1])
+        s, m_new = self._difference(exponent)
+        found = self._maximum(s, m_new, None)
+        if found is not None:
+            return _Exponent("before", None, found[0], m_new, found[1])
+        factors = terms.operands(s, "mul")
+        uniform, lanes = [r for r in factors if not r.axes], [r for r in factors if r.axes]
+        if uniform and lanes:
+            scale = terms.mul(*uniform)
+            found = self._maximum(terms.mul(*lanes), m_new, scale)
+            if found is not None:
+                return _Exponent("after", scale, found[0], m_new, found[1])
+        raise Refused("the new maximum is not that of the old one and the rows of what is in the exponent")
+
+    def _difference(self, exponent: Ref) -> tuple[Ref, Ref]:
+        """(s, m) of s - m: what is subtracted is the one maximum of rows among the addends."""
+        terms = self.terms
+        addends = terms.operands(exponent, "add")
+        found = [a for a in addends if a.axes == (0,) and terms.node(terms.negative(a)).kind == "max"]
         if len(found) != 1:
             raise Refused("the exponent does not subtract the running maximum of its rows")
         rest = list(addends)
         rest.remove(found[0])
         return terms.add(*rest), terms.negative(found[0])
 
-    def _is_maximum(self, ref: Ref) -> bool:
-        return self.terms.node(ref).kind == "max"
-
-    def _maximum(self, s: Ref, m_new: Ref) -> tuple[Ref | None, SSAValue, Ref]:
-        """(scale if any, the value whose rows are reduced, the old maximum), from m_new = max(m_old, max of rows)."""
+    def _maximum(self, s: Ref, m_new: Ref, scale: Ref | None) -> tuple[SSAValue, Ref] | None:
+        """(the value whose rows are reduced, the old maximum) where m_new is max(m_old, max of rows of s [* scale])."""
         terms = self.terms
+        if s.axes != (0, 1):
+            return None
+        of_rows = terms.reduce("reduce_max", s, 1)
+        expected = of_rows if scale is None else terms.mul(scale, of_rows)
         parts = terms.operands(m_new, "max")
-        uniform = [r for r in terms.operands(s, "mul") if not r.axes]
-        lanes = [r for r in terms.operands(s, "mul") if r.axes]
-        choices: list[tuple[Ref | None, Ref]] = [(None, s)]
-        if uniform and lanes:
-            choices.append((terms.mul(*uniform), terms.mul(*lanes)))
-        for scale, unscaled in choices:
-            if unscaled.axes != (0, 1):
-                continue
-            of_rows = terms.reduce("reduce_max", unscaled, 1)
-            expected = of_rows if scale is None else terms.mul(scale, of_rows)
-            if expected in parts:
-                rest = [r for r in parts if r != expected]
-                return scale, self._reduced(unscaled), terms.maximum(*rest)
-        raise Refused("the new maximum is not that of the old one and the rows of what is in the exponent")
-
-    def _reduced(self, s: Ref) -> SSAValue:
-        """The value that the row maximum is taken of."""
-        value = self.terms.value(s, 2)
+        if expected not in parts or len(parts) < 2:
+            return None
+        value = terms.value(s, 2)
         if value is None:
             raise Refused("the scores are no value of their own")
-        return value
+        return value, terms.maximum(*(r for r in parts if r != expected))
 
     def _sum(self, p: Ref, rounded: Ref, corr: Ref) -> tuple[str, SSAValue, Ref]:
         """(parameter `sum`, the new sum, the old one), from l_new = l_old * corr + sum of rows of P."""
@@ -181,11 +206,11 @@ class _SoftmaxMerge:
                 continue
             ref = terms.of(op.results[0])
             parts = terms.operands(ref, "add")
-            of_rows = [r for r in parts if r in sums]
+            of_rows = [r for r in parts if self._without_casts(r) in sums]
             if len(of_rows) != 1 or len(parts) != 2:
                 continue
             rest = next(r for r in parts if r != of_rows[0])
-            return sums[of_rows[0]], op.results[0], self._rescaled(rest, corr, "the sum")
+            return sums[self._without_casts(of_rows[0])], op.results[0], self._rescaled(rest, corr, "the sum")
         raise Refused("no running sum of what the product takes")
 
     def _is_rounding(self, ref: Ref, rounded: Ref) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import DictionaryAttr, StringAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.traits import MemoryEffectKind, is_side_effect_free, only_has_effect
@@ -40,6 +40,7 @@ def wrap(recipe: Recipe, match: Matched) -> tl.CompositeOp:
     outside: list[Operation] = []
     inside = _slice(match.results, set(inputs), block, outside)
     _check_closed(inside, match.results)
+    _check_carried(dict(zip(recipe.written, match.results, strict=True)), match.inputs, block)
     order = {op: n for n, op in enumerate(block.ops)}
     place = _place(inside, inputs, match.results, order, block)
     load = _absorbable(match.inputs["b"], place, order)
@@ -88,6 +89,17 @@ def _check_closed(inside: set[Operation], results: tuple[SSAValue, ...]) -> None
                 if use.operation not in inside:
                     name = f"'{result.name_hint}'" if result.name_hint else f"the result of {op.name}"
                     raise Refused(f"{name} is also read by {use.operation.name}")
+
+
+def _check_carried(results: dict[str, SSAValue], inputs: dict[str, SSAValue], block: Block) -> None:
+    """A loop carries on what the recipe leaves in a read-write operand, nothing that is made of it later."""
+    loop = block.parent_op()
+    if not isinstance(loop, scf.ForOp) or block.last_op is None:
+        return
+    for name, result in results.items():
+        value = inputs[name]
+        if value in block.args[1:] and block.last_op.operands[block.args.index(value) - 1] is not result:
+            raise Refused(f"the loop does not carry on the new {name} as it is")
 
 
 def _place(

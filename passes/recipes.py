@@ -20,12 +20,12 @@ from ..dialects.ahbm.commands import MATH_KINDS, REDUCTIONS
 
 @dataclass(frozen=True)
 class Operand:
-    """One operand of a recipe: `R` is read, `RW` read and written. `when` is the parameter value that it is for."""
+    """One operand of a recipe: `R` is read, `RW` read and written. `when` are the parameter values that it is for."""
 
     name: str
     access: Literal["R", "RW"]
     about: str
-    when: tuple[str, str] | None = None
+    when: tuple[str, tuple[str, ...]] | None = None
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,6 @@ class Scratch:
     name: str
     like: str
     element: str
-    when: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -110,7 +109,7 @@ class Recipe:
     def inputs(self, params: Mapping[str, str]) -> tuple[str, ...]:
         """Names of the operands of a composite with this recipe, in order; `b` is the GEMM's."""
         always = tuple(o.name for o in self.operands if o.when is None)
-        some = tuple(o.name for o in self.operands if o.when is not None and params[o.when[0]] == o.when[1])
+        some = tuple(o.name for o in self.operands if o.when is not None and params[o.when[0]] in o.when[1])
         return (*always, "b", *some)
 
     @property
@@ -140,7 +139,7 @@ SOFTMAX_MERGE = Recipe(
         Operand("m", "RW", "running maximum [M]"),
         Operand("l", "RW", "running sum [M]"),
         Operand("O", "RW", "running output [M, D]"),
-        Operand("scale", "R", "scalar that the scores are multiplied with", when=("scale", "after")),
+        Operand("scale", "R", "scalar of the exponents", when=("scale", ("after", "inside"))),
     ),
     primary=Scratch("P", like="s", element="b"),
     scratch=(
@@ -153,8 +152,9 @@ SOFTMAX_MERGE = Recipe(
     parameters={
         # The exponential of the kernel.
         "base": ("e", "2"),
-        # before: s is scaled already; after: exp(s*scale - m) with m the maximum of max(s)*scale.
-        "scale": ("before", "after"),
+        # before: s is scaled already; after: exp(s*scale - m), m being the maximum of max(s)*scale;
+        # inside: exp((s - m)*scale).
+        "scale": ("before", "after", "inside"),
         # Whether the kernel sums P before or after it rounds it to the type of b. The rows sum it as rounded in both
         # cases: that differs by less than the rounding of P itself, and spares a block of P in the wider type and a
         # cast.
@@ -164,10 +164,16 @@ SOFTMAX_MERGE = Recipe(
         Row("reduce_max", ("s",), "m_loc", axis=1),
         Row("mul", ("m_loc", "scale"), "m_loc", when=(("scale", "after"),)),
         Row("max", ("m", "m_loc"), "m_new"),
-        Row("{exp}_diff", ("m", "m_new"), "corr"),
-        Row("mul", ("s", "scale"), "scaled", when=(("scale", "after"),)),
+        Row("{exp}_diff", ("m", "m_new"), "corr", when=(("scale", "before"), ("scale", "after"))),
+        Row("sub", ("m", "m_new"), "corr", when=(("scale", "inside"),)),
+        Row("mul", ("corr", "scale"), "corr", when=(("scale", "inside"),)),
+        Row("{exp}", ("corr",), "corr", when=(("scale", "inside"),)),
         Row("{exp}_diff", ("s", "m_new"), "P", axis=1, when=(("scale", "before"),)),
+        Row("mul", ("s", "scale"), "scaled", when=(("scale", "after"),)),
         Row("{exp}_diff", ("scaled", "m_new"), "P", axis=1, when=(("scale", "after"),)),
+        Row("sub", ("s", "m_new"), "scaled", axis=1, when=(("scale", "inside"),)),
+        Row("mul", ("scaled", "scale"), "scaled", when=(("scale", "inside"),)),
+        Row("{exp}", ("scaled",), "P", when=(("scale", "inside"),)),
         Row("reduce_sum", ("P",), "l_loc", axis=1),
         Row("fma", ("l", "corr", "l_loc"), "l"),
         Row("mul", ("O", "corr"), "O", axis=1),

@@ -62,13 +62,14 @@ func.func @stores(%ra: !tl.ptr<f16>, %b: tensor<8x4xf16>, %zero: tensor<4x4xf32>
   %c1 = arith.constant 1 : i32
   %z = arith.constant 0 : i64
   %four = arith.constant 4 : i64
+  %one = arith.constant 1 : i64
   %eight = arith.constant 8 : i64
   %x = scf.for %t = %c0 to %trip step %c1 iter_args(%acc = %zero) -> (tensor<4x4xf32>) : i32 {
     %w = tl.cast %t : i32 -> i64
     %at = arith.muli %w, %eight : i64
-    %r = ahbm.region %ra[%at] sizes(%four, %eight) strides(%k, %eight) lo(%z, %z) hi(%four, %eight) {axes = ["affine", "affine"]} : !tl.ptr<f16> -> !ahbm.region<f16, 2>
+    %r = ahbm.region %ra[%at] sizes(%four, %eight) strides(%k, %one) lo(%z, %z) hi(%four, %eight) {axes = ["affine", "affine"]} : !tl.ptr<f16> -> !ahbm.region<f16, 2>
     %la = tl.load_region %r : !ahbm.region<f16, 2> -> tensor<4x8xf16>
-    %s = ahbm.region %ra[%at] sizes(%eight, %four) strides(%k, %eight) lo(%z, %z) hi(%eight, %four) {axes = ["affine", "affine"]} : !tl.ptr<f16> -> !ahbm.region<f16, 2>
+    %s = ahbm.region %ra[%at] sizes(%eight, %four) strides(%one, %k) lo(%z, %z) hi(%eight, %four) {axes = ["affine", "affine"]} : !tl.ptr<f16> -> !ahbm.region<f16, 2>
     %lb = tl.load_region %s : !ahbm.region<f16, 2> -> tensor<8x4xf16>
     %d = tl.dot %la, %lb acc(%acc) : tensor<4x8xf16>, tensor<8x4xf16> acc_type tensor<4x4xf32> -> tensor<4x4xf32>
     tl.store_region %s, %b : !ahbm.region<f16, 2>, tensor<8x4xf16>
