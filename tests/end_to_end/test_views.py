@@ -1,0 +1,61 @@
+"""The views of real op-logs agree with one another: attribution with the latency, the trace with the engines."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from ahbmc.backend_sim.analysis.oplog_text import lines
+from ahbmc.backend_sim.analysis.report import report, text
+from ahbmc.backend_sim.analysis.trace import write_trace
+from ahbmc.driver.run import Outcome, run_workload
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.fixture(scope="module", params=["vector_add", "gemm_ref_ref", "softmax"])
+def outcome(request: pytest.FixtureRequest) -> Outcome:
+    """An example, run for its time alone."""
+    return run_workload(EXAMPLES / f"{request.param}.yaml", timing_only=True)
+
+
+def test_the_attribution_is_the_whole_latency(outcome: Outcome) -> None:
+    """Parts add up to the latency, the instances behind them too, and idle is under 2%."""
+    attribution = outcome.executed.analysis.attribution
+    latency_ps = outcome.executed.execution.latency_ps
+    assert sum(attribution.parts.values()) == latency_ps
+    assert sum(share.ps for share in attribution.shares) + attribution.parts["idle"] == latency_ps
+    assert attribution.parts["idle"] < 0.02 * latency_ps
+
+
+def test_the_trace_has_the_busy_time_of_every_engine(outcome: Outcome) -> None:
+    """The durations of all slices of an engine add up to `engines[...]["busy_ns"]`."""
+    out = StringIO()
+    write_trace(outcome.executed.execution.oplog, outcome.executed.machine, out)
+    events = json.loads(out.getvalue())["traceEvents"]
+    threads = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["name"] == "thread_name"}
+    busy: dict[str, float] = {}
+    for event in events:
+        if event["ph"] == "X":
+            engine = threads[event["pid"], event["tid"]]
+            busy[engine] = busy.get(engine, 0.0) + event["dur"] * 1000
+    engines = {name: row["busy_ns"] for name, row in outcome.summary()["engines"].items() if row["busy_ns"]}
+    assert busy == pytest.approx(engines)
+
+
+def test_no_server_is_busy_for_longer_than_the_run(outcome: Outcome) -> None:
+    """Utilizations lie between 0 and 1, and the floor under the latency is one."""
+    found = outcome.summary()
+    assert all(0 <= row["utilization"] <= 1 for row in found["engines"].values())
+    assert 0 < found["roofline"]["fraction"] <= 1
+
+
+def test_report_and_text_name_the_kernel_and_every_command(outcome: Outcome) -> None:
+    """The report ends in a verdict; the text has two lines for each command instance."""
+    said = text(report(outcome.executed.analysis, outcome.run))
+    assert said.startswith(outcome.run.kernel)
+    assert "Bound by" in said.partition("Verdict")[2]
+    log = outcome.executed.execution.oplog
+    assert len(list(lines(log, outcome.executed.machine))) == 1 + 2 * log.commands()["total"]
