@@ -113,16 +113,17 @@ class AddressSpace:
         padded.
         """
         first, end = region.byte_range()
-        if first == end or region.valid_sizes != region.sizes:
-            return to_float32(self.read_region(region, place))
+        if first == end:
+            return to_float32(region.padding())
         allocation = self.checked(first, end, region.dtype.itemsize, "the load", place)
         shadow = allocation.float32(region.dtype)
         if shadow is None:
             return to_float32(region.read(allocation.data, allocation.base))
         elements = (region.base - allocation.base) // region.dtype.itemsize
         moved = replace(region, base=0, offset=region.offset + elements, dtype=np.dtype(np.float32))
-        view = moved.in_memory(shadow.view(np.uint8), 0)
-        return shadow[moved.offsets()] if view is None else view
+        data = shadow.view(np.uint8)
+        view = moved.in_memory(data, 0) if region.valid_sizes == region.sizes else None
+        return moved.read(data, 0) if view is None else view
 
     def write_region(self, region: Region, block: Array, place: Place | None) -> None:
         """Write the valid lanes of a block of the region's sizes."""

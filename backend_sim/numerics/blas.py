@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from functools import cache
+from typing import Any
 
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import ThreadpoolController  # pyright: ignore[reportMissingTypeStubs]
 
 
 @cache
-def _controller() -> ThreadpoolController:
+def _controller() -> Any:
+    # The library has no types.
     return ThreadpoolController()
 
 

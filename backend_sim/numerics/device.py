@@ -19,6 +19,7 @@ from xdsl.ir import Operation
 from ...dialects import ahbm
 from ...dialects.pointer import PointerType
 from .addresses import AddressSpace, Allocation, bytes_of
+from .blas import single_threaded
 from .closures import Builder, Code, Handler, Slots, Step, compile_function
 from .commands import SINGLE_OPS, Effect, Operands, PeMemory, content, read_scalar
 from .composite_values import composite
@@ -67,9 +68,10 @@ def run_device(
     run = _Run((x, y, z))
     code = run.compile(function)
     bound = run.bind(function, arguments)
-    for program in programs or [(i, j, k) for k, j, i in cartesian(range(z), range(y), range(x))]:
-        run.program = program
-        code.run(code.frame(bound))
+    with single_threaded():
+        for program in programs or [(i, j, k) for k, j, i in cartesian(range(z), range(y), range(x))]:
+            run.program = program
+            code.run(code.frame(bound))
 
 
 @dataclass

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from .dtypes import Array, DType
 
@@ -59,11 +58,8 @@ class Buffer:
 
     def array(self, scratch: Array) -> Array:
         """The elements as a view of the scratch's bytes: writing to it writes the scratch."""
-        first, end = self.byte_range
         itemsize = self.dtype.itemsize
-        # numpy does not check strides: a buffer beyond the scratch would be memory of someone else.
-        assert first >= 0 and end <= scratch.size, f"buffer at bytes {first} to {end} of {scratch.size}"
-        return as_strided(scratch[first:end].view(self.dtype), self.shape, [s * itemsize for s in self.strides])
+        return np.ndarray(self.shape, self.dtype, scratch.data, self.offset, [s * itemsize for s in self.strides])
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,11 @@ def region_step(op: Operation, builder: Builder, read: Reader = _array) -> Step:
     def step(slots: Slots) -> None:
         slots[out] = Region(slots[base], slots[offset], tuple([axis(slots) for axis in axes]), dtype, pad)
 
-    return step
+    def step_folded(slots: Slots) -> None:
+        step(slots)
+        slots[out] = slots[out].straight()
+
+    return step_folded if "folded" in op.axis_kinds else step
 
 
 def _cut(op: Operation, builder: Builder) -> Step:

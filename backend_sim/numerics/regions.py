@@ -12,7 +12,6 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from .dtypes import Array, DType
 
@@ -58,6 +57,16 @@ class Axis:
             return min(ends), max(ends)
         offsets = self.offsets()
         return int(offsets.min()), int(offsets.max())
+
+    def straight(self) -> tuple[int, Axis]:
+        """(offset, axis): a folded axis that crosses no fold as an affine one behind an offset; any other as it is."""
+        if not self.fold_width or not self.valid:
+            return 0, self
+        high = (self.fold_start + self.lo) // self.fold_width
+        if (self.fold_start + self.hi - 1) // self.fold_width != high:
+            return 0, self
+        first = self.fold_stride * high + self.stride * (self.fold_start - high * self.fold_width)
+        return first, Axis(self.size, self.stride, self.lo, self.hi)
 
     def cut(self, start: int, size: int) -> Axis:
         """`size` lanes from lane `start` on, as an axis of its own whose offsets count from the old lane `start` where
@@ -106,6 +115,13 @@ class Region:
         axes = (*self.axes[:axis], old.cut(start, size), *self.axes[axis + 1 :])
         return replace(self, offset=self.offset + moved, axes=axes)
 
+    def straight(self) -> Region:
+        """The same lanes with each folded axis that crosses no fold made affine: views and short runs follow."""
+        if not any(axis.fold_width for axis in self.axes):
+            return self
+        found = [axis.straight() for axis in self.axes]
+        return replace(self, offset=self.offset + sum(o for o, _ in found), axes=tuple(axis for _, axis in found))
+
     def byte_range(self) -> tuple[int, int]:
         """The addresses [first, end) that bound all valid lanes; an empty range at `base` where there is none."""
         if not all(self.valid_sizes):
@@ -131,8 +147,8 @@ class Region:
         itemsize = self.dtype.itemsize
         first = self.offset + sum(axis.lo * axis.stride for axis in self.axes)
         start = self.base - data_base + first * itemsize
-        elements = data[start : start + itemsize].view(self.dtype)
-        return as_strided(elements, self.valid_sizes, [axis.stride * itemsize for axis in self.axes])
+        strides = [axis.stride * itemsize for axis in self.axes]
+        return np.ndarray(self.valid_sizes, self.dtype, data.data, start, strides)
 
     def read(self, data: Array, data_base: int) -> Array:
         """A fresh block of the region's sizes; the caller has checked `byte_range` against `data`."""
