@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-import numpy as np
+from functools import cached_property
 
 from ..backend_sim.analysis.summary import Analysis
 from ..backend_sim.launch import Launch
@@ -28,26 +27,24 @@ class Executed:
     machine: Machine
     execution: Execution
     compiled: tuple[Compiled, ...]
-    tensors: tuple[Tensor, ...]
+    bound: tuple[BoundLaunch, ...]
     seconds: dict[str, float]
 
-    @property
+    @cached_property
     def analysis(self) -> Analysis:
         return Analysis(self.execution.oplog, self.machine)
 
     def written(self) -> dict[Tensor, Array]:
-        """The tensors whose contents have changed, with what they hold now; none if no values were computed."""
-        memory = self.execution.memory
-        return {t: memory[t.name] for t in self.tensors if t.name in memory and _changed(t, memory[t.name])}
+        """The tensors that the kernels may write, with what they hold now; none if no values were computed."""
+        if not self.execution.valued:
+            return {}
+        pairs = zip(self.compiled, self.bound, strict=True)
+        tensors = dict.fromkeys(b.values[name] for c, b in pairs for name in c.writes)
+        return {t: self.execution.memory[t.name] for t in tensors if isinstance(t, Tensor)}
 
     @property
     def remarks(self) -> tuple[Remark, ...]:
         return tuple(r for c in self.compiled for r in remarks(c.module))
-
-
-def _changed(tensor: Tensor, now: Array) -> bool:
-    before = np.zeros(tensor.shape, tensor.dtype) if tensor.data is None else np.ascontiguousarray(tensor.data)
-    return before.tobytes() != now.tobytes()
 
 
 def compile_all(requests: Sequence[Request]) -> tuple[Compiled, ...]:
@@ -78,5 +75,4 @@ def execute(compiled: Sequence[Compiled], bound: Sequence[BoundLaunch], machine:
     spent = time.perf_counter() - start
     values_s = execution.values_s
     seconds = {"compile": sum(c.seconds for c in compiled), "simulate": spent - values_s, "values": values_s}
-    tensors = tuple(dict.fromkeys(t for b in bound for t in b.tensors))
-    return Executed(machine, execution, tuple(compiled), tensors, seconds)
+    return Executed(machine, execution, tuple(compiled), tuple(bound), seconds)

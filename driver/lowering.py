@@ -21,6 +21,7 @@ from ..frontend import compile_kernel
 from ..passes import build_pipeline, run_pipeline
 from .kernels import Kernel
 from .workload_schema import Constant, Options, OptionValue
+from .writes import written_arguments
 
 Level = Literal["tl", "ahbm", "pe"]
 _FIRST_OF_PE = "tile-composites"
@@ -46,27 +47,35 @@ class Request:
 
 @dataclass(frozen=True)
 class Compiled:
-    """A kernel at one level of IR, and the seconds that it took to get there."""
+    """A kernel at one level of IR, the arguments that it may write, and the seconds that it took to get there."""
 
     module: ModuleOp
+    writes: tuple[str, ...]
     seconds: float
 
     @property
     def function(self) -> func.FuncOp:
-        return next(op for op in self.module.walk() if isinstance(op, func.FuncOp))
+        return function_of(self.module)
+
+
+def function_of(module: ModuleOp) -> func.FuncOp:
+    """The one function of a kernel's module."""
+    return next(op for op in module.walk() if isinstance(op, func.FuncOp))
 
 
 def compile_request(request: Request, level: Level = "pe") -> Compiled:
     """Compile down to `level`: `tl` as the frontend makes it, `ahbm` commands without `pe` plans, or all. May raise."""
     start = time.perf_counter()
     module = front(request)
+    names = list(request.signature)
+    writes = tuple(names[i] for i in written_arguments(function_of(module)))
     if level != "tl":
         passes = build_pipeline(request.pipeline, request.options, request.pipeline_place)
         if level == "ahbm":
             names = [each.name for each in passes]
             passes = passes[: names.index(_FIRST_OF_PE)] if _FIRST_OF_PE in names else passes
         run_pipeline(module, passes, verify=False)
-    return Compiled(module, time.perf_counter() - start)
+    return Compiled(module, writes, time.perf_counter() - start)
 
 
 def front(request: Request) -> ModuleOp:
@@ -77,7 +86,7 @@ def front(request: Request) -> ModuleOp:
     if request.machine_set:
         module.attributes["ahbm.machine_set"] = ArrayAttr([StringAttr(text) for text in request.machine_set])
     if request.facts:
-        function = next(op for op in module.walk() if isinstance(op, func.FuncOp))
+        function = function_of(module)
         given = list(request.signature)
         types = function.function_type.inputs.data
         assert len(given) == len(types), "the function has the arguments of the signature"

@@ -1,0 +1,43 @@
+"""Which arguments of a kernel it may write: found in the `tl` level, by following pointers back from every store."""
+
+from __future__ import annotations
+
+from xdsl.dialects import func, scf
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
+
+from ..dialects import tl
+from ..dialects.pointer import PointerType
+from ..dialects.region import RegionOp, RegionType
+from ..dialects.shapes import element_of
+
+
+def written_arguments(function: func.FuncOp) -> tuple[int, ...]:
+    """The numbers of the pointer arguments that stores of `function` may reach, in order."""
+    found: set[SSAValue] = set()
+    todo = [op.operands[0] for op in function.walk() if isinstance(op, tl.StoreOp | tl.StoreRegionOp)]
+    while todo:
+        value = todo.pop()
+        if value not in found:
+            found.add(value)
+            todo += _sources(value)
+    return tuple(i for i, argument in enumerate(function.body.block.args) if argument in found)
+
+
+def _sources(value: SSAValue) -> list[SSAValue]:
+    """The pointers that a pointer is made of: operands of its op, and what loops and branches carry."""
+    match value:
+        case OpResult(owner=scf.ForOp() | scf.IfOp() | scf.WhileOp() as op):
+            return _pointers(op) + [v for inner in op.walk() if inner.name == "scf.yield" for v in _pointers(inner)]
+        case BlockArgument(owner=Block() as block):
+            parent = block.parent_op()
+            return _pointers(parent) if parent is not None and not isinstance(parent, func.FuncOp) else []
+        case OpResult(owner=Operation() as op):
+            return _pointers(op)
+        case _:
+            return []
+
+
+def _pointers(op: Operation) -> list[SSAValue]:
+    if isinstance(op, RegionOp):
+        return [op.operands[0]]
+    return [v for v in op.operands if isinstance(v.type, RegionType) or isinstance(element_of(v.type), PointerType)]
