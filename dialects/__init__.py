@@ -1,0 +1,1 @@
+"""Dialects, types, attributes and errors: what every layer speaks. Imports xDSL only."""

@@ -1,4 +1,6 @@
-"""Attention forward of one head with online softmax: a program takes BLOCK_M queries and walks over the keys, BLOCK_N at a time."""
+"""Attention forward of one head with online softmax: a program takes BLOCK_M queries and walks over the keys, BLOCK_N
+at a time.
+"""
 
 import triton
 import triton.language as tl

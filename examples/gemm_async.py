@@ -1,9 +1,8 @@
 """C = A @ B by single-op commands that a programmer places by hand: asynchronous loads of B overlap with the dots."""
 
+import ahbmc.language as al
 import triton
 import triton.language as tl
-
-import ahbmc.language as al
 
 
 @triton.jit

@@ -25,8 +25,9 @@ BYTES_FACT = "ahbm.bytes"
 class CheckLimitsPass(ModulePass):
     """Compare commands, buffers and arguments with the limits of the machine. It changes nothing.
 
-    Checked: the logical bytes of each composite (`composite_max_bytes`), the place of each buffer in the scratch
-    (`pe.tcm.scratch_bytes`), the bytes of each pointer argument (`ahbm.bytes`, against `hbm.slice_bytes` of all PEs).
+    checks:  the logical bytes of each composite (`composite_max_bytes`), the place of each buffer in the scratch
+             (`pe.tcm.scratch_bytes`), the bytes of each pointer argument (`ahbm.bytes`, against `hbm.slice_bytes` of
+             all PEs).
 
     needs:   `lower-to-commands`, `allocate-scratch`; `expand-recipes`, because the rows of a recipe are what is issued.
     keeps:   everything. Every limit that is broken is one fault of one error, each with its place.

@@ -1,4 +1,6 @@
-"""Ten ways in which users write flash attention. All take (q, k, v, o, scale, row strides of q, k, v, o, S, head size, blocks, CAUSAL)."""
+"""Ten ways in which users write flash attention. All take (q, k, v, o, scale, row strides of q, k, v, o, S, head
+size, blocks, CAUSAL).
+"""
 
 import triton
 import triton.language as tl
