@@ -34,6 +34,7 @@ from .numerics.scalars import scalar
 from .oplog import Site
 from .program_composites import composite_maker
 from .program_memory import HbmView
+from .program_ranges import ranges_of
 from .target import cost
 
 # What a step may return: a command, or what PE_CPU must read first and what to do with the answer.
@@ -146,7 +147,7 @@ class Program:
         if not op.indices:
             return make
         assert make is not None
-        indices = builder.slots(op.indices)
+        indices, touched = builder.slots(op.indices), ranges_of(op.indices, builder)
         self.reads_values = self.reads_values or any(isinstance(v.type, ahbm.BufferType) for v in op.indices)
 
         def read(slots: Slots) -> object:
@@ -162,14 +163,14 @@ class Program:
             if all(isinstance(b, Index) for b in blocks):
                 then(slots, [b.array() for b in blocks])
                 return None
-            request = ReadValues(ranges(blocks), lambda memory: [_content(b, memory).copy() for b in blocks])
+            request = ReadValues(touched(slots), lambda memory: [_content(b, memory).copy() for b in blocks])
             return request, then
 
         return read
 
     def _read_scalar(self, op: Operation, builder: Builder) -> Step:
         assert isinstance(op, ahbm.ReadScalarOp)
-        source, out = builder.slot(op.buffer), builder.slot(op.result)
+        source, out, touched = builder.slot(op.buffer), builder.slot(op.result), ranges_of((op.buffer,), builder)
         self.reads_values = True
 
         def step(slots: Slots) -> Pending:
@@ -178,19 +179,14 @@ class Program:
             def then(slots: Slots, value: Any) -> None:
                 slots[out] = value
 
-            return ReadValues((buffer.byte_range,), lambda memory: read_scalar(buffer, memory)), then
+            return ReadValues(touched(slots), lambda memory: read_scalar(buffer, memory)), then
 
         return step
 
     def _fill(self, op: Operation, builder: Builder) -> Step:
         assert isinstance(op, ahbm.FillOp)
-        sources = builder.slots(op.operands)
-
-        def step(slots: Slots) -> Command:
-            operands = [slots[s] for s in sources]
-            return Fill((operands[0].byte_range,), (op, operands))
-
-        return step
+        sources, filled = builder.slots(op.operands), ranges_of((op.buffer,), builder)
+        return lambda slots: Fill(filled(slots), (op, [slots[s] for s in sources]))
 
     # Commands that touch HBM.
 
@@ -198,13 +194,14 @@ class Program:
         assert isinstance(op, ahbm.DmaReadOp)
         region, buffer, view = builder.slot(op.region), builder.slot(op.buffer), self.view_slot(builder)
         site, issue, place = self.site(op, str(shape_of(op.buffer.type))), self.issue_ps(op), place_of(op.location)
+        here = ranges_of((op.buffer,), builder)
 
         def step(slots: Slots) -> Command:
             source, target = slots[region], slots[buffer]
             bounds, shares = slots[view].region(source, "the load", place)
             reads = (bounds,) if shares else ()
             operands = (op, (source, target))
-            return Dma(site, issue, False, False, reads, (target.byte_range,), shares, source.valid_bytes, operands)
+            return Dma(site, issue, False, False, reads, here(slots), shares, source.valid_bytes, operands)
 
         return step
 
@@ -212,13 +209,14 @@ class Program:
         assert isinstance(op, ahbm.DmaWriteOp)
         buffer, region, view = builder.slot(op.buffer), builder.slot(op.region), self.view_slot(builder)
         site, issue, place = self.site(op, str(shape_of(op.buffer.type))), self.issue_ps(op), place_of(op.location)
+        here = ranges_of((op.buffer,), builder)
 
         def step(slots: Slots) -> Command:
             source, target = slots[buffer], slots[region]
             bounds, shares = slots[view].region(target, "the store", place)
             writes = (bounds,) if shares else ()
             operands = (op, (source, target))
-            return Dma(site, issue, True, True, (source.byte_range,), writes, shares, target.valid_bytes, operands)
+            return Dma(site, issue, True, True, here(slots), writes, shares, target.valid_bytes, operands)
 
         return step
 
@@ -226,13 +224,13 @@ class Program:
         assert isinstance(op, ahbm.LoadScalarOp)
         pointer, buffer, view = builder.slot(op.pointer), builder.slot(op.buffer), self.view_slot(builder)
         site, issue, place = self.site(op, "scalar"), self.issue_ps(op), place_of(op.location)
-        size = numpy_dtype(op.buffer.type).itemsize
+        size, here = numpy_dtype(op.buffer.type).itemsize, ranges_of((op.buffer,), builder)
 
         def step(slots: Slots) -> Command:
             address, target = slots[pointer], slots[buffer]
             share = slots[view].element(address, size, "the load", place)
             reads: tuple[Range, ...] = ((address, address + size),)
-            return Dma(site, issue, False, True, reads, (target.byte_range,), share, size, (op, (address, target)))
+            return Dma(site, issue, False, True, reads, here(slots), share, size, (op, (address, target)))
 
         return step
 
@@ -240,13 +238,13 @@ class Program:
         assert isinstance(op, ahbm.StoreScalarOp) and isinstance(op.pointer.type, PointerType)
         value, pointer, view = builder.slot(op.value), builder.slot(op.pointer), self.view_slot(builder)
         site, issue, place = self.site(op, "scalar"), self.issue_ps(op), place_of(op.location)
-        size = numpy_dtype(op.pointer.type.element_type).itemsize
+        size, here = numpy_dtype(op.pointer.type.element_type).itemsize, ranges_of((op.value,), builder)
 
         def step(slots: Slots) -> Command:
             source, address = slots[value], slots[pointer]
             share = slots[view].element(address, size, "the store", place)
             writes: tuple[Range, ...] = ((address, address + size),)
-            return Dma(site, issue, True, True, ranges((source,)), writes, share, size, (op, (source, address)))
+            return Dma(site, issue, True, True, here(slots), writes, share, size, (op, (source, address)))
 
         return step
 
@@ -254,16 +252,18 @@ class Program:
         """A gather or scatter: which bursts it needs depends on the indices and the mask."""
         assert isinstance(op, ahbm.GatherOp | ahbm.ScatterOp)
         write = isinstance(op, ahbm.ScatterOp)
-        base, index, buffer = builder.slot(op.base), builder.slot(op.index), builder.slot(op.buffer)
+        base, index = builder.slot(op.base), builder.slot(op.index)
         mask = builder.slot(op.mask) if op.mask is not None else builder.fresh()
         sources, view = builder.slots(op.operands), self.view_slot(builder)
         site, issue, place = self.site(op, str(shape_of(op.buffer.type))), self.issue_ps(op), place_of(op.location)
         dtype, what = numpy_dtype(op.buffer.type), "the store" if write else "the load"
+        chosen_by = (op.index,) if op.mask is None else (op.index, op.mask)
+        known_by, here_of = ranges_of(chosen_by, builder), ranges_of((op.buffer,), builder)
         if isinstance(op.index.type, ahbm.BufferType) or op.mask is not None:
             self.reads_values = True
 
         def step(slots: Slots) -> object:
-            start, numbers, chosen, block = slots[base], slots[index], slots[mask], slots[buffer]
+            start, numbers, chosen = slots[base], slots[index], slots[mask]
             operands = (op, [slots[s] for s in sources])
 
             def lanes(memory: PeMemory) -> Any:
@@ -272,14 +272,13 @@ class Program:
 
             def then(slots: Slots, where: Any) -> Command:
                 bounds, shares = slots[view].lanes(where, dtype.itemsize, what, place)
-                hbm, here = (bounds,) if shares else (), (block.byte_range,)
-                reads = ranges((numbers, chosen))
+                hbm, here, reads = (bounds,) if shares else (), here_of(slots), known_by(slots)
                 reads, writes = (reads + here, hbm) if write else (reads + hbm, here)
                 return Dma(site, issue, write, write, reads, writes, shares, len(where) * dtype.itemsize, operands)
 
             if isinstance(numbers, Index) and chosen is None:
                 return then(slots, numbers.array().reshape(-1).astype(np.int64) * dtype.itemsize + start)
-            return ReadValues(ranges((numbers, chosen)), lanes), then
+            return ReadValues(known_by(slots), lanes), then
 
         return step
 
@@ -306,29 +305,24 @@ class Program:
         self, op: CommandOp, builder: Builder, label: str, on_gemm: bool, service: int, flops: int = 0
     ) -> Step:
         sources = builder.slots(op.operands)
+        reads, writes = ranges_of(op.operands[:-1], builder), ranges_of(op.operands[-1:], builder)
         site, issue = self.site(op, label), self.issue_ps(op)
 
         def step(slots: Slots) -> Command:
             operands = [slots[s] for s in sources]
-            reads, writes = ranges(operands[:-1]), (operands[-1].byte_range,)
-            return Compute(site, issue, on_gemm, service, reads, writes, flops, (op, operands))
+            return Compute(site, issue, on_gemm, service, reads(slots), writes(slots), flops, (op, operands))
 
         return step
 
     def _wait(self, op: Operation, builder: Builder) -> Step:
         assert isinstance(op, ahbm.WaitOp)
-        sources, site, issue = builder.slots(op.operands), self.site(op, ""), self.issue_ps(op)
-        return lambda slots: Hold(site, issue, ranges([slots[s] for s in sources]))
+        reads, site, issue = ranges_of(op.operands, builder), self.site(op, ""), self.issue_ps(op)
+        return lambda slots: Hold(site, issue, reads(slots))
 
     def _cycles(self, op: Operation, builder: Builder) -> Step:
         assert isinstance(op, ahbm.CyclesOp)
         site, held = self.site(op, ""), cost.cycles_ps(self.machine, op.cycles.value.data)
         return lambda slots: Hold(site, held)
-
-
-def ranges(operands: Any) -> tuple[Range, ...]:
-    """The bytes of scratch behind those operands that are buffers."""
-    return tuple([o.byte_range for o in operands if o.__class__ is Buffer])
 
 
 def _content(block: Any, memory: PeMemory) -> Any:

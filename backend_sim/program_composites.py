@@ -4,23 +4,24 @@ takes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from xdsl.ir import Attribute, Operation
 
 from ..dialects import ahbm, pe
 from ..dialects.ahbm.commands import CommandOp
-from ..dialects.ahbm.types import NO_OUT, RUNNING_TILE, SpecAttr
+from ..dialects.ahbm.types import NO_OUT, SpecAttr
 from ..dialects.errors import Category, Place, fail, place_of
 from ..dialects.region import RegionType
 from ..dialects.shapes import element_bytes, element_of, shape_of
-from .engine.commands import Command, Composite, Once, Range, Tiles
+from .engine.commands import Command, Composite, Once, Tiles
 from .numerics.closures import Builder, Slots, Step
 from .numerics.operands import Buffer
 from .program_memory import HbmView
+from .program_ranges import Ranges, ranges_of
 from .target import cost
 from .target.machine import Machine
 
@@ -35,18 +36,18 @@ class Site(Protocol):
     def view_slot(self, builder: Builder) -> int: ...
 
 
-if TYPE_CHECKING:
-    _Parts = Sequence[Any]
+_Parts = Sequence[Any]
+RangesOf = Callable[[Slots], Ranges]
 
 
 @dataclass(frozen=True)
 class _OnceOp:
     service_ps: int
-    operands: tuple[int, ...]
-    out: int
+    reads: RangesOf
+    writes: RangesOf
 
-    def instance(self, parts: _Parts) -> Once:
-        return Once(self.service_ps, _ranges(parts, self.operands), _ranges(parts, (self.out,)))
+    def instance(self, slots: Slots) -> Once:
+        return Once(self.service_ps, self.reads(slots), self.writes(slots))
 
 
 @dataclass(frozen=True)
@@ -63,10 +64,12 @@ class _TilesPlan:
     k_math_ps: int
     out_math_ps: int
     store_ps: int
-    math_operands: tuple[int, ...]
+    fetch_reads: RangesOf
+    math_reads: RangesOf
+    store_writes: RangesOf
     place: Place | None
 
-    def instance(self, parts: _Parts, extents: tuple[int, int, int], view: HbmView) -> Tiles | None:
+    def instance(self, slots: Slots, parts: _Parts, extents: tuple[int, int, int], view: HbmView) -> Tiles | None:
         m, n, k = extents
         tile_m, tile_k, tile_n = self.tile
         across_m, across_n, across_k = -(-m // tile_m), -(-n // tile_n), -(-k // tile_k)
@@ -96,9 +99,9 @@ class _TilesPlan:
             0 if empty else self.k_math_ps,
             self.out_math_ps,
             self.store_ps,
-            _ranges(parts, (self.a, self.b)),
-            _ranges(parts, self.math_operands),
-            _ranges(parts, (self.stored,)),
+            self.fetch_reads(slots),
+            self.math_reads(slots),
+            self.store_writes(slots),
         )
 
 
@@ -108,37 +111,38 @@ def composite_maker(program: Site, op: Operation, builder: Builder) -> Step:
     place = place_of(op.location)
     if not op.planned:
         raise fail("a composite without a plan of its stages", place, Category.INVALID_IR, "run tile-composites first")
-    specs, types, machine = list(op.specs), op.part_types, program.machine
+    specs, machine = list(op.specs), program.machine
     before: list[_OnceOp] = []
     after: list[_OnceOp] = []
     tiles: _TilesPlan | None = None
     for stage in op.plan.block.ops:
         if isinstance(stage, pe.TilesOp):
-            tiles = _tiles_plan(stage, specs, types, machine, place)
+            tiles = _tiles_plan(stage, op, builder, machine, place)
         elif isinstance(stage, pe.OnceOp):
-            once = _once(specs[stage.number], types, machine)
+            once = _once(specs[stage.number], op, builder, machine)
             (before if tiles is None else after).append(once)
     parts, extents, view = builder.slots(op.parts), builder.slots(op.extents), program.view_slot(builder)
     sources = builder.slots(op.operands)
     site, issue = program.site(op, ", ".join(spec.kind.data for spec in specs)), program.issue_ps(op)
     written = sorted({*op.written, *(spec.out.data for spec in specs if spec.out.data != NO_OUT)})
+    all_reads, all_writes = ranges_of(op.parts, builder), _behind(op, written, builder)
 
     def step(slots: Slots) -> Command:
         resolved = [slots[s] for s in parts]
         loop, flops = None, 0
         if tiles is not None:
             m, n, k = slots[extents[0]], slots[extents[1]], slots[extents[2]]
-            loop, flops = tiles.instance(resolved, (m, n, k), slots[view]), 2 * m * n * max(k, 0)
-        reads, writes = _ranges(resolved, range(len(resolved))), _ranges(resolved, written)
+            loop, flops = tiles.instance(slots, resolved, (m, n, k), slots[view]), 2 * m * n * max(k, 0)
+        reads, writes = all_reads(slots), all_writes(slots)
         if loop is not None:
             reads += tuple(s.range for s in (loop.a, loop.b) if s is not None)
             writes += (loop.out.range,) if loop.out is not None else ()
         return Composite(
             site,
             issue,
-            tuple([once.instance(resolved) for once in before]),
+            tuple([once.instance(slots) for once in before]),
             loop,
-            tuple([once.instance(resolved) for once in after]),
+            tuple([once.instance(slots) for once in after]),
             reads,
             writes,
             flops if loop is not None else 0,
@@ -148,20 +152,22 @@ def composite_maker(program: Site, op: Operation, builder: Builder) -> Step:
     return step
 
 
-def _ranges(parts: _Parts, numbers: Sequence[int]) -> tuple[Range, ...]:
+def _behind(op: ahbm.CompositeOp, numbers: Iterable[int], builder: Builder) -> RangesOf:
     """The bytes of scratch behind those parts that are buffers."""
-    return tuple([parts[n].byte_range for n in numbers if n >= 0 and parts[n].__class__ is Buffer])
+    return ranges_of([op.parts[n] for n in numbers if n >= 0], builder)
 
 
-def _once(spec: SpecAttr, types: Sequence[Attribute], machine: Machine) -> _OnceOp:
-    numbers = spec.operand_numbers
-    elements = max(prod(shape_of(types[n])) for n in (*numbers, spec.out.data) if n >= 0)
-    return _OnceOp(cost.math_ps(machine, spec.kind.data, elements), numbers, spec.out.data)
+def _once(spec: SpecAttr, op: ahbm.CompositeOp, builder: Builder, machine: Machine) -> _OnceOp:
+    numbers, out = spec.operand_numbers, (spec.out.data,)
+    elements = max(prod(shape_of(op.parts[n].type)) for n in (*numbers, *out) if n >= 0)
+    service = cost.math_ps(machine, spec.kind.data, elements)
+    return _OnceOp(service, _behind(op, numbers, builder), _behind(op, out, builder))
 
 
 def _tiles_plan(
-    loop: pe.TilesOp, specs: Sequence[SpecAttr], types: Sequence[Attribute], machine: Machine, place: Place | None
+    loop: pe.TilesOp, op: ahbm.CompositeOp, builder: Builder, machine: Machine, place: Place | None
 ) -> _TilesPlan:
+    specs, types = list(op.specs), op.part_types
     tile_m, tile_k, tile_n = loop.shape
     gemm = next(spec for spec in specs if spec.is_gemm)
     a, b = gemm.operand_numbers
@@ -205,7 +211,9 @@ def _tiles_plan(
         after,
         out_math,
         cost.store_ps(machine, tile_m * tile_n * element_bytes(_element(types[stored]))),
-        tuple(n for n in math_operands if n not in (RUNNING_TILE, a, b)),
+        _behind(op, (a, b), builder),
+        _behind(op, [n for n in math_operands if n not in (a, b)], builder),
+        _behind(op, (stored,), builder),
         place,
     )
 

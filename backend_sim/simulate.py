@@ -129,9 +129,9 @@ def _works(program: Program, pe: int, ids: Sequence[ProgramId]) -> list[Work]:
         def commands() -> Commands:
             return program.commands(number, pe)
 
-        return Work(
-            launch.number(number), None if program.reads_values or len(ids) == 1 else key_of(commands()), commands
-        )
+        if program.reads_values or len(ids) == 1:
+            return Work(launch.number(number), commands)
+        return Work(launch.number(number), commands, lambda: key_of(commands()))
 
     return [work(number) for number in ids]
 

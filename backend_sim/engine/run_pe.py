@@ -16,14 +16,18 @@ from .records import Log
 from .values import Pattern, PeValues
 
 
-@dataclass
+def _alone() -> None:
+    return None
+
+
+@dataclass(slots=True)
 class Work:
-    """What the programs of a PE are: `key` is equal for programs that differ in nothing but addresses (None: unknown),
-    `commands` gives the commands of one, `number` its number in the grid."""
+    """A program of a PE: its number in the grid, and its commands. `key` gives what it shares with programs that differ
+    from it in nothing but addresses; None: it is only like itself."""
 
     number: int
-    key: Any
     commands: Callable[[], Commands]
+    key: Callable[[], Any] = _alone
 
 
 @dataclass
@@ -58,9 +62,10 @@ class PeRun:
         self.end = self.start
         self.pe.traced = None if self.values is None else []
         for work in self.works:
-            seen = self._seen.get(work.key) if self.private and work.key is not None else None
+            key = work.key() if self.private else None
+            seen = self._seen.get(key) if key is not None else None
             if seen is None:
-                yield from self._program(work, parts)
+                yield from self._program(work, key, parts)
             else:
                 self._repeat(work, seen)
 
@@ -71,7 +76,7 @@ class PeRun:
         if self.values is not None:
             self.values.repeated(start, seen.pattern, work.commands)
 
-    def _program(self, work: Work, parts: Sequence[int]) -> Iterator[Arrival]:
+    def _program(self, work: Work, key: Any, parts: Sequence[int]) -> Iterator[Arrival]:
         pe, start = self.pe, self.end
         pe.begin(start)
         cpu = PeCpu(pe, work.commands(), parts, self._read_values)
@@ -84,8 +89,8 @@ class PeRun:
         pattern: Pattern = ()
         if self.values is not None and pe.traced is not None:
             pattern = self.values.ran(start, pe.traced)
-        if self.private and work.key is not None:
-            self._seen[work.key] = _Ran(pe.end - start, first, rows, pattern)
+        if key is not None:
+            self._seen[key] = _Ran(pe.end - start, first, rows, pattern)
 
     def _read_values(self, time: int, request: ReadValues) -> Any:
         assert self.values is not None and self.pe.traced is not None, "values are read that nobody computes"
