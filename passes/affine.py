@@ -22,7 +22,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ..dialects import tl
 from ..dialects.pointer import PointerType
 from ..dialects.shapes import element_of, shape_of
-from .poly import ONE, ZERO, Meaning, Poly, Symbols
+from .poly import ONE, ZERO, Meaning, Poly, Positive, Symbols
 
 
 @dataclass(frozen=True)
@@ -158,20 +158,14 @@ class AffineAnalysis:
 
     def is_invariant(self, poly: Poly, loop: Operation) -> bool:
         """Nothing in `poly` is defined in `loop`."""
-        for leaf in self.symbols.leaves(poly):
-            if isinstance(leaf, scf.ForOp):
-                if leaf is loop or loop.is_ancestor(leaf):
-                    return False
-            elif is_inside(leaf, loop):
-                return False
-        return True
+        return not any(is_inside(leaf, loop) for leaf in self.symbols.leaves(poly))
 
     def trip(self, loop: scf.ForOp) -> Poly:
         """How often a normal loop runs; never negative."""
         bound = self.poly(loop.ub)
         if bound.constant is not None:
             return Poly.of(max(bound.constant, 0))
-        return bound if self.is_natural(bound) else self.symbols.poly(loop)
+        return bound if self.is_natural(bound) else self.symbols.poly(Positive(bound))
 
     def is_natural(self, poly: Poly) -> bool:
         """`poly` is known to be 0 or more, from the ops that make its symbols."""
@@ -180,7 +174,7 @@ class AffineAnalysis:
         )
 
     def _natural_meaning(self, meaning: Meaning) -> bool:
-        if isinstance(meaning, scf.ForOp):
+        if isinstance(meaning, Positive):
             return True
         if not isinstance(meaning, SSAValue):
             return meaning.kind != "floor" and self.is_natural(meaning.dividend) and self.is_natural(meaning.divisor)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.builder import Builder
-from xdsl.dialects import arith, scf
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr, LocationAttr, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
@@ -17,7 +17,7 @@ from xdsl.rewriter import InsertPoint
 from ..dialects import tl
 from ..dialects.shapes import element_of, shape_of
 from .affine import Affine, constant_of
-from .poly import Meaning, Poly, Quotient, Symbols
+from .poly import Meaning, Poly, Positive, Quotient, Symbols
 
 
 class Materialiser:
@@ -76,8 +76,8 @@ class Materialiser:
 
     def _meaning(self, meaning: Meaning) -> SSAValue:
         match meaning:
-            case scf.ForOp():
-                return self.insert(arith.MaxSIOp(self.wide(meaning.ub), self.constant(0)))
+            case Positive():
+                return self.insert(arith.MaxSIOp(self.poly(meaning.of), self.constant(0)))
             case Quotient():
                 return self._quotient(meaning)
             case _:

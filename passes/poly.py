@@ -1,9 +1,9 @@
 """Polynomials over scalar values of the IR: what offsets, strides and bounds are made of.
 
 A `Poly` is a sum of integer multiples of monomials; a monomial is a sorted tuple of symbol numbers. A symbol is a
-scalar SSA value, the trip count of a loop, or a quotient of polynomials for which no SSA value exists (`Symbols`
-numbers them in the order of first use, so that everything that is printed from them is deterministic). Integers are
-taken not to wrap.
+scalar SSA value, or a quotient or the positive part of polynomials for which no SSA value exists (`Symbols` numbers
+them in the order of first use, so that everything that is printed from them is deterministic). Integers are taken not
+to wrap.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from xdsl.dialects import scf
 from xdsl.ir import SSAValue
 
 Monomial: TypeAlias = tuple[int, ...]
@@ -110,8 +109,15 @@ class Quotient:
     divisor: Poly
 
 
-Meaning: TypeAlias = "SSAValue | scf.ForOp | Quotient"
-"""What a symbol stands for; a loop stands for its trip count, which is never negative."""
+@dataclass(frozen=True)
+class Positive:
+    """A polynomial where it is above 0, else 0: the trip count of a loop that runs from 0 up to it."""
+
+    of: Poly
+
+
+Meaning: TypeAlias = "SSAValue | Positive | Quotient"
+"""What a symbol stands for."""
 
 
 @dataclass
@@ -142,12 +148,14 @@ class Symbols:
             return ZERO if kind == "rem" else a
         return self.poly(Quotient(kind, a, b))
 
-    def leaves(self, poly: Poly) -> Iterator[SSAValue | scf.ForOp]:
-        """The values and loops that `poly` is made of, those inside quotients too."""
+    def leaves(self, poly: Poly) -> Iterator[SSAValue]:
+        """The values that `poly` is made of, those inside quotients and the like too."""
         todo = list(poly.symbols())
         while todo:
             meaning = self.meanings[todo.pop()]
             if isinstance(meaning, Quotient):
                 todo += [*meaning.dividend.symbols(), *meaning.divisor.symbols()]
+            elif isinstance(meaning, Positive):
+                todo += meaning.of.symbols()
             else:
                 yield meaning

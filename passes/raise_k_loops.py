@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects import func, scf
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
@@ -148,7 +148,7 @@ def _whole(form: RegionForm, k: int, block_k: int, name: str, loop: scf.ForOp, a
     """The region of all iterations, from the one of iteration t; `k` is its K axis."""
     counter = loop.body.block.args[0]
     named = [leaf for p in form.polys() for leaf in analysis.symbols.leaves(p) if leaf is not counter]
-    if any(_is_of(leaf, loop) for leaf in (*named, *form.values())):
+    if any(is_inside(leaf, loop) for leaf in (*named, *form.values())):
         raise _Refused(f"the address or a bound of {name} depends on a value of the loop")
     t = analysis.symbols.number(counter)
     split, axis = form.offset.split(t), form.axes[k]
@@ -170,11 +170,6 @@ def _whole(form: RegionForm, k: int, block_k: int, name: str, loop: scf.ForOp, a
     return start.with_axis(k, replace(axis, size=analysis.trip(loop) * Poly.of(block_k)))
 
 
-def _is_of(leaf: SSAValue | scf.ForOp, loop: scf.ForOp) -> bool:
-    """Defined in the loop."""
-    return loop.is_ancestor(leaf) if isinstance(leaf, scf.ForOp) else is_inside(leaf, loop)
-
-
 def _first_bounds(axis: Axis, block_k: int, name: str, t: int) -> tuple[Poly, ...]:
     """The upper bounds of K in the first iteration; all must fall by one block per iteration."""
     bounds: list[Poly] = []
@@ -191,7 +186,10 @@ def _apply(loop: scf.ForOp, plan: _Plan, analysis: AffineAnalysis) -> None:
     maker = Materialiser(analysis.symbols, loop, plan.dot.location)
     a, b = write(plan.a, maker).result, write(plan.b, maker).result
     kind = plan.dot.result.type
-    gemm = maker.insert(tl.GemmOp(a, b, loop.iter_args[0], kind))
+    op = tl.GemmOp(a, b, loop.iter_args[0], kind)
+    # Who takes the GEMM apart again takes the kernel's own block of K.
+    op.attributes["block_k"] = IntegerAttr(shape_of(plan.dot.a.type)[1], i64)
+    gemm = maker.insert(op)
     gemm.name_hint = loop.results[0].name_hint
     loop.results[0].replace_all_uses_with(gemm)
     loop.detach()

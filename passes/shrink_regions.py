@@ -231,8 +231,7 @@ def _new(
 def _in_scope(poly: Poly, at: Operation, analysis: AffineAnalysis, order: dict[Operation, int]) -> bool:
     """Everything that `poly` is made of is defined before `at`."""
     for leaf in analysis.symbols.leaves(poly):
-        value = leaf.ub if isinstance(leaf, scf.ForOp) else leaf
-        owner = value.owner
+        owner = leaf.owner
         block = owner if isinstance(owner, Block) else owner.parent
         inside: Operation | None = at
         while inside is not None and inside.parent is not block:

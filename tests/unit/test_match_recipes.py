@@ -1,0 +1,184 @@
+"""The online softmax in many spellings: all that compute it match, and none that differs in one op does."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from support_tl_passes import Passed, random, through_passes
+
+KEYS, WIDTH = 50, 32
+STEP: Mapping[str, str] = {
+    "scaled": "qk = qk * c",
+    "mask": "qk = tl.where(inside[None, :], qk, -float('inf'))",
+    "maximum": "new = tl.maximum(m, tl.max(qk, 1))",
+    "p": "p = tl.exp2(qk - new[:, None])",
+    "alpha": "alpha = tl.exp2(m - new)",
+    "sum": "l = l * alpha + tl.sum(p, 1)",
+    "rescale": "acc = acc * alpha[:, None]",
+    "dot": "acc = tl.dot(p.to(tl.float16), v, acc)",
+    "carry": "m = new",
+}
+BODY = """\
+om = tl.program_id(0) * BM + tl.arange(0, BM)
+on = tl.arange(0, BN)
+od = tl.arange(0, D)
+q = tl.load(q_ptr + om[:, None] * D + od[None, :], mask=om[:, None] < n, other=0.0)
+m = tl.full([BM], -float("inf"), tl.float32)
+l = tl.zeros([BM], tl.float32)
+acc = tl.zeros([BM, D], tl.float32)
+c = scale * 1.44269504
+for start in range(0, n, BN):
+    inside = start + on < n
+    k = tl.load(k_ptr + (start + on)[None, :] * D + od[:, None], mask=inside[None, :], other=0.0)
+    v = tl.load(v_ptr + (start + on)[:, None] * D + od[None, :], mask=inside[:, None], other=0.0)
+    qk = tl.dot(q, k)
+{step}
+acc = acc / l[:, None]
+tl.store(o_ptr + om[:, None] * D + od[None, :], acc, mask=om[:, None] < n)
+"""
+
+
+def attention(changes: Mapping[str, str], order: tuple[str, ...] = tuple(STEP), rows: int = 32) -> Passed:
+    """The kernel with some lines of its step replaced (empty: left out) and set in another order."""
+    lines = {**STEP, **changes}
+    step = "\n".join(lines[key] for key in order if lines[key])
+    arguments: dict[str, tuple[str, Any]] = {
+        "q_ptr": ("*fp16", random(KEYS, WIDTH, seed=1, dtype="float16")),
+        "k_ptr": ("*fp16", random(KEYS, WIDTH, seed=2, dtype="float16")),
+        "v_ptr": ("*fp16", random(KEYS, WIDTH, seed=3, dtype="float16")),
+        "o_ptr": ("*fp32", np.zeros((KEYS, WIDTH), np.float32)),
+        "x_ptr": ("*fp32", np.zeros((64, 64), np.float32)),
+        "scale": ("fp32", 0.2),
+        "n": ("i32", KEYS),
+    }
+    header = f"{', '.join(arguments)}, BM: tl.constexpr, BN: tl.constexpr, D: tl.constexpr"
+    body = BODY.format(step=textwrap.indent(step, "    "))
+    return through_passes(header, body, arguments, {"BM": rows, "BN": 16, "D": WIDTH}, (-(-KEYS // rows),))
+
+
+UNSCALED = {"scaled": "", "mask": ""}
+HALF = "p = tl.exp2(qk - new[:, None]).to(tl.float16)"
+ACCEPTED: Mapping[str, tuple[Mapping[str, str], str]] = {
+    "as it is": ({}, 'base = "2", scale = "before", sum = "before"'),
+    "operands of the maximum exchanged": ({"maximum": "new = tl.maximum(tl.max(qk, 1), m)"}, 'scale = "before"'),
+    "sums and products exchanged": (
+        {"sum": "l = tl.sum(p, 1) + alpha * l", "rescale": "acc = alpha[:, None] * acc"},
+        'sum = "before"',
+    ),
+    "base e": ({"p": "p = tl.exp(qk - new[:, None])", "alpha": "alpha = tl.exp(m - new)"}, 'base = "e"'),
+    "scaled after the maximum": (
+        {**UNSCALED, "maximum": "new = tl.maximum(m, tl.max(qk, 1) * c)", "p": "p = tl.exp2(qk * c - new[:, None])"},
+        'scale = "after"',
+    ),
+    "scaled inside of the exponent": (
+        {**UNSCALED, "p": "p = tl.exp2((qk - new[:, None]) * c)", "alpha": "alpha = tl.exp2((m - new) * c)"},
+        'scale = "inside"',
+    ),
+    "summed after the cast": (
+        {"p": HALF, "sum": "l = l * alpha + tl.sum(p.to(tl.float32), 1)", "dot": "acc = tl.dot(p, v, acc)"},
+        'sum = "after"',
+    ),
+    "acc +=": ({"dot": "acc += tl.dot(p.to(tl.float16), v)"}, 'sum = "before"'),
+    "rescaled where it is added": (
+        {"rescale": "", "dot": "acc = acc * alpha[:, None] + tl.dot(p.to(tl.float16), v)"},
+        'sum = "before"',
+    ),
+    "mask added": ({"mask": "qk += tl.where(inside[None, :], 0, -1.0e6)"}, 'scale = "before"'),
+    "causal as well": (
+        {"mask": "qk = tl.where(inside[None, :] & (om[:, None] >= (start + on)[None, :]), qk, -float('inf'))"},
+        'scale = "before"',
+    ),
+    "exponential written twice": ({"rescale": "acc = acc * tl.exp2(m - new)[:, None]"}, 'base = "2"'),
+    "difference in a line of its own": ({"p": "qk -= new[:, None]\np = tl.exp2(qk)"}, 'base = "2"'),
+    "fused multiply and add": ({"sum": "l = tl.fma(l, alpha, tl.sum(p, 1))"}, 'sum = "before"'),
+}
+
+
+@pytest.mark.parametrize(("changes", "params"), ACCEPTED.values(), ids=ACCEPTED.keys())
+def test_a_spelling_of_the_online_softmax_matches(changes: Mapping[str, str], params: str) -> None:
+    passed = attention(changes)
+    assert passed.notes("match-recipes") == [("matched", "softmax_merge")]
+    assert params in passed.params
+    assert passed.difference == 0
+    # The values of V stream into the composite: nothing but K and Q is loaded outside of it.
+    assert passed.text.count("tl.load_region") == 3
+
+
+def test_statements_in_another_order_match() -> None:
+    passed = attention({}, ("scaled", "mask", "maximum", "alpha", "rescale", "p", "dot", "sum", "carry"))
+    assert passed.notes("match-recipes") == [("matched", "softmax_merge")]
+    assert passed.difference == 0
+
+
+NO_SUM = "no running sum of what the product takes"
+NO_MAXIMUM = "the exponent does not subtract the running maximum of its rows"
+OTHER_MAXIMUM = "the new maximum is not that of the old one and the rows of what is in the exponent"
+NOT_RESCALED = "the {} is not rescaled by the exponential of the old maximum minus the new one"
+REFUSED: Mapping[str, tuple[Mapping[str, str], str]] = {
+    "correction upside down": ({"alpha": "alpha = tl.exp2(new - m)"}, NOT_RESCALED.format("sum")),
+    "two bases": ({"alpha": "alpha = tl.exp(m - new)"}, NOT_RESCALED.format("sum")),
+    "output not rescaled": ({"rescale": ""}, NOT_RESCALED.format("output")),
+    "sum not rescaled": ({"sum": "l = l + tl.sum(p, 1)"}, NOT_RESCALED.format("sum")),
+    "one more in the sum": (
+        {"sum": "l = l * alpha + tl.sum(p, 1) + 1"},
+        "the loop does not carry on the new l as it is",
+    ),
+    "minimum of old and new": ({"maximum": "new = tl.minimum(m, tl.max(qk, 1))"}, NO_MAXIMUM),
+    "minimum of the rows": ({"maximum": "new = tl.maximum(m, tl.min(qk, 1))"}, OTHER_MAXIMUM),
+    "maximum of other scores": ({"maximum": "new = tl.maximum(m, tl.max(qk * 2, 1))"}, OTHER_MAXIMUM),
+    "twice the sum": ({"sum": "l = l * alpha + tl.sum(p + p, 1)"}, NO_SUM),
+    "maximum for sum": ({"sum": "l = l * alpha + tl.max(p, 1)"}, NO_SUM),
+    "guarded maximum": (
+        {"p": "safe = tl.where(new == -float('inf'), 0, new)\np = tl.exp2(qk - safe[:, None])"},
+        NO_MAXIMUM,
+    ),
+    "twice the weights": (
+        {"dot": "acc = tl.dot((p * 2).to(tl.float16), v, acc)"},
+        "the product does not take the exponential itself",
+    ),
+    "weights stored": ({"carry": "tl.store(x_ptr + om[:, None] * 64 + on[None, :], p)\nm = new"}, "'p' is also read"),
+    "correction stored": ({"carry": "tl.store(x_ptr + om, alpha)\nm = new"}, "'alpha' is also read"),
+    "output scaled afterwards": (
+        {"dot": "acc = tl.dot(p.to(tl.float16), v, acc) * 0.5"},
+        "the loop does not carry on the new O as it is",
+    ),
+    "two products": (
+        {"dot": "w = p.to(tl.float16)\nacc = tl.dot(w, v, acc)\nacc = tl.dot(w, v, acc)"},
+        "'w' is also read by tl.dot",
+    ),
+    "normalised in every step": (
+        {
+            "maximum": "here = tl.max(qk, 1)\nnew = tl.maximum(m, here)",
+            "p": "p = tl.exp2(qk - here[:, None])",
+            "alpha": "alpha = tl.exp2(m - new)\nbeta = tl.exp2(here - new)",
+            "sum": "l_new = l * alpha + beta * tl.sum(p, 1)\np = p * (beta / l_new)[:, None]",
+            "rescale": "acc = acc * (l / l_new * alpha)[:, None]",
+            "carry": "m = new\nl = l_new",
+        },
+        "the product does not take the exponential itself",
+    ),
+    "logarithm of the sum carried": (
+        {"sum": "l = new + tl.log2(tl.exp2(l - new) + tl.sum(p, 1))"},
+        NOT_RESCALED.format("sum"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("changes", "reason"), REFUSED.values(), ids=REFUSED.keys())
+def test_a_step_that_differs_in_one_place_does_not_match(changes: Mapping[str, str], reason: str) -> None:
+    passed = attention(changes)
+    notes = passed.notes("match-recipes")
+    assert notes[0][0] == "refused"
+    assert reason in notes[0][1]
+    assert "tl.composite" not in passed.text
+    assert passed.difference == 0
+
+
+def test_a_maximum_along_the_other_axis_does_not_match() -> None:
+    # Square blocks of scores, so that the shapes do not give it away.
+    passed = attention({"maximum": "new = tl.maximum(m, tl.max(qk, 0))"}, rows=16)
+    assert passed.notes("match-recipes") == [("refused", f"softmax_merge: {OTHER_MAXIMUM}")]
