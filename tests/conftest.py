@@ -25,6 +25,10 @@ def _ahbmc(argv: Sequence[str]) -> int:
 TOOLS: dict[str, runline.Tool] = {"ahbmc-opt": opt.main, "ahbmc": _ahbmc}
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update", action="store_true", help="write the outputs that documents show anew")
+
+
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     if file_path.suffix in (".mlir", ".py", ".yaml") and HERE / "filecheck" in file_path.parents:
         # pytest declares the keywords of `from_parent` without types.
