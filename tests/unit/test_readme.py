@@ -22,7 +22,7 @@ COMMANDS = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 def test_the_example_prints_what_the_readme_shows(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], pytestconfig: pytest.Config
 ) -> None:
-    """The command is run, and its output compared, but for the errors of the values: these depend on the host's BLAS."""
+    """The command is run, its output compared but for the errors of the values, which depend on the host's BLAS."""
     monkeypatch.chdir(ROOT)
     text = README.read_text(encoding="utf-8")
     (example,) = EXAMPLE.finditer(text)
