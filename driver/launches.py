@@ -22,7 +22,7 @@ from .kernels import Kernel
 from .mapping import FIRST_PE, map_programs, pe_numbers
 from .tensors import fill, integer_at, shape_of
 from .workload import LaunchSpec, Workload
-from .workload_schema import Argument, Constant, LaunchEntry, TensorArgument
+from .workload_schema import Argument, Constant, LaunchEntry, Placement, TensorArgument
 
 Value: TypeAlias = Tensor | bool | int | float | str | tuple[bool | int | float | str | None, ...] | None
 Lookup: TypeAlias = Callable[[str], Value]
@@ -154,7 +154,7 @@ class Binder:
             self._names.add(unique)
             data = fill(name, argument, shape, node, workload.folder) if self.fill_values else None
             dtype = dtype_named(argument.dtype)
-            self._tensors[owner, name] = Tensor(unique, dtype, shape, _placement(argument), data, node.place)
+            self._tensors[owner, name] = Tensor(unique, dtype, shape, placement_of(argument.place), data, node.place)
         return self._tensors[owner, name]
 
     def _programs(self, launch: LaunchSpec, grid: Program) -> Mapping[int, Sequence[Program]]:
@@ -306,8 +306,8 @@ class _Scope:
         return x, y, z
 
 
-def _placement(argument: TensorArgument) -> memory.Placement:
-    place = argument.place
+def placement_of(place: Placement | None) -> memory.Placement:
+    """The placement in the words of the simulator; None is the slice of the first PE."""
     if place is None:
         return ONE_SLICE
     return memory.Placement(place.cube, place.pe, place.num_cubes, place.num_pes, place.cube_start)

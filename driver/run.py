@@ -21,6 +21,7 @@ from . import expressions
 from .checks import OutputCheck, compare, expected, unchecked, wide
 from .execution import Executed, compile_all, execute, reads_memory
 from .launches import Lookup, bind_all
+from .lowering import Request
 from .prepare import Prepared, prepare
 from .references import Value
 from .workload import load
@@ -31,12 +32,13 @@ CHECK_FAILED = 3
 
 @dataclass(frozen=True)
 class Outcome:
-    """A run with its checks."""
+    """A run with its checks: why they failed, if they did, each at its place in the workload."""
 
     executed: Executed
+    requests: tuple[Request, ...]
     run: Run
-    outputs: tuple[OutputCheck, ...]
     failures: tuple[Fault, ...]
+    sources: Sources
 
     def summary(self) -> dict[str, Any]:
         """The object of `run --json`."""
@@ -77,29 +79,34 @@ def run_workload(
     start = time.perf_counter()
     outputs = _outputs(executed, wanted) if values else ()
     executed.seconds["check"] = checking + time.perf_counter() - start
-    return _outcome(prepared, executed, outputs, wanted)
-
-
-def _outcome(
-    prepared: Prepared, executed: Executed, outputs: tuple[OutputCheck, ...], wanted: list[_Wanted]
-) -> Outcome:
-    workload = prepared.workload
     places = {w.tensor.name: w.node.place for w in wanted}
-    failures = tuple(Fault(f"check of `{o.name}` failed: {o.reason}", places[o.name]) for o in outputs if o.ok is False)
+    failures = tuple(
+        Fault(f"check of `{o.name}` failed: {o.reason}", places.get(o.name)) for o in outputs if o.ok is False
+    )
     check = "fail" if failures else "pass" if wanted else "skipped"
-    kernels = dict.fromkeys(f"{launch.kernel_file.name}::{launch.kernel_name}" for launch in workload.launches)
-    pipelines = dict.fromkeys(request.pipeline for request in prepared.requests)
-    described = {o.name: {k: v for k, v in asdict(o).items() if k != "name"} for o in outputs}
+    return outcome_of(executed, prepared.requests, outputs, failures, check, prepared.workload.sources)
+
+
+def outcome_of(
+    executed: Executed,
+    requests: tuple[Request, ...],
+    outputs: tuple[OutputCheck, ...],
+    failures: tuple[Fault, ...],
+    check: str,
+    sources: Sources,
+) -> Outcome:
+    """The outcome of a run, named after what was asked for."""
+    kernels = dict.fromkeys(f"{Path(r.kernel.file).name}::{r.kernel.name}" for r in requests)
     run = Run(
         kernel=", ".join(kernels),
-        pipeline=", ".join(pipelines),
+        pipeline=", ".join(dict.fromkeys(r.pipeline for r in requests)),
         check=check,
-        outputs=described,
+        outputs={o.name: {k: v for k, v in asdict(o).items() if k != "name"} for o in outputs},
         wall_s=executed.seconds,
         events=executed.execution.events,
         remarks=executed.remarks,
     )
-    return Outcome(executed, run, outputs, failures)
+    return Outcome(executed, requests, run, failures, sources)
 
 
 def _wanted(prepared: Prepared, top: Lookup, lookups: list[Lookup | None]) -> list[_Wanted]:
