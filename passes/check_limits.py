@@ -8,12 +8,16 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
+from ..backend_sim.target.cost import GEMM_ELEMENTS
 from ..backend_sim.target.machine import Machine
 from ..backend_sim.target.machine_file import machine_of
 from ..dialects import ahbm
 from ..dialects.errors import AhbmcError, Category, Fault, place_of
+from ..dialects.region import RegionType
+from ..dialects.shapes import element_of
 from .bounds import argument_fact
 from .scratch import size_of
 
@@ -25,9 +29,9 @@ BYTES_FACT = "ahbm.bytes"
 class CheckLimitsPass(ModulePass):
     """Compare commands, buffers and arguments with the limits of the machine. It changes nothing.
 
-    checks:  the logical bytes of each composite (`composite_max_bytes`), the place of each buffer in the scratch
-             (`pe.tcm.scratch_bytes`), the bytes of each pointer argument (`ahbm.bytes`, against `hbm.slice_bytes` of
-             all PEs).
+    checks:  the logical bytes of each composite (`composite_max_bytes`), the element type of each GEMM, the place of
+             each buffer in the scratch (`pe.tcm.scratch_bytes`), the bytes of each pointer argument (`ahbm.bytes`,
+             against `hbm.slice_bytes` of all PEs).
 
     needs:   `lower-to-commands`, `allocate-scratch`; `expand-recipes`, because the rows of a recipe are what is issued.
     keeps:   everything. Every limit that is broken is one fault of one error, each with its place.
@@ -44,6 +48,9 @@ class CheckLimitsPass(ModulePass):
             for each in function.walk():
                 if isinstance(each, ahbm.CompositeOp):
                     faults += _composite(each, machine)
+                    faults += _element(each, [each.parts[n].type for n in _gemm_operands(each)])
+                elif isinstance(each, ahbm.GemmOp):
+                    faults += _element(each, [each.a.type])
                 elif isinstance(each, ahbm.AllocOp):
                     faults += _buffer(each, machine)
         if faults:
@@ -63,6 +70,23 @@ def _composite(op: ahbm.CompositeOp, machine: Machine) -> Iterator[Fault]:
         "leave some of the ops outside of the composite: nothing is split silently",
         (*ops, f"framing and written handles: {handles} bytes"),
     )
+
+
+def _gemm_operands(op: ahbm.CompositeOp) -> tuple[int, ...]:
+    return () if op.gemm_number is None else op.specs.data[op.gemm_number].operand_numbers[:1]
+
+
+def _element(op: Operation, operands: list[Attribute]) -> Iterator[Fault]:
+    """The GEMM engine has a rate for some element types only."""
+    for kind in operands:
+        element = str(kind.element_type if isinstance(kind, RegionType) else element_of(kind))
+        if element not in GEMM_ELEMENTS:
+            yield Fault(
+                f"the GEMM engine does not take {element}; it takes {', '.join(GEMM_ELEMENTS)}",
+                place_of(op.location),
+                Category.UNSUPPORTED,
+                "cast the operands of the dot",
+            )
 
 
 def _buffer(op: ahbm.AllocOp, machine: Machine) -> Iterator[Fault]:

@@ -1,14 +1,13 @@
 """A `tl.composite` as a list of ops on the running tile: what its body is to the command that it becomes.
 
-The body holds `tl` ops, for their meaning; the command is a flat list. This is the one place that reads the one as
-the other, for the passes that form, fuse, price and lower composites. A body that is no such list is a fault of
-whoever made it.
+The body holds `tl` ops, for their meaning; the command is a flat list. This is the one place that reads the one as the
+other, for the passes that fuse, price and lower composites. A body that is no such list is a fault of whoever made it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import StringAttr, UnitAttr, i1
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -19,31 +18,39 @@ from ..dialects.shapes import element_of, is_float
 from .math_kinds import is_lane_by_lane, math_kind
 from .recipes import RECIPES, Recipe
 
+SIDE_VIEWS = (tl.ExpandDimsOp, tl.BroadcastOp)
+"""Views that may stand in a body between a mask and the op that takes it."""
+
 
 @dataclass(frozen=True)
 class Step:
-    """One op per output tile. Operands are numbers of the composite's inputs, -1 is the running tile."""
+    """One op per output tile.
+
+    Operands are numbers: of the composite's inputs, or, from there on, of the form's own values; -1 is the running
+    tile. `out` is the number of the value that it makes; None means that it makes the next running tile.
+    """
 
     kind: str
     operands: tuple[int, ...]
     extras: Mapping[str, Attribute]
-    full_operands: tuple[int, ...]
-    """Those of the operands that are blocks with a buffer of the output's shape and element type perhaps."""
+    out: int | None = None
 
 
-@dataclass(frozen=True)
+@dataclass
 class CompositeForm:
-    """The product, the numbers of its inputs (`a` is None where a recipe makes it), the steps after it, and where the
-    tile goes.
+    """The product, the numbers of its operands (`a` is None where a recipe makes it), the steps after it, the output.
 
-    `stored` is the number of the region that it is stored to, or None if it is the composite's result.
+    `stored` is the number of the region that the tile is stored to, or None if it is the composite's result. `values`
+    are the ops that make values besides the running tile (masks, and views of them); the first has the number after the
+    last input.
     """
 
     product: tl.DotOp | tl.GemmOp
     a: int | None
     b: int
-    steps: tuple[Step, ...]
-    stored: int | None
+    steps: list[Step] = field(default_factory=list[Step])
+    stored: int | None = None
+    values: list[Operation] = field(default_factory=list[Operation])
 
 
 def recipe_of(op: tl.CompositeOp) -> Recipe | None:
@@ -62,56 +69,68 @@ def form_of(op: tl.CompositeOp) -> CompositeForm:
     """The op list of a composite."""
     product = op.product
     assert product is not None, "a composite without a product"
-    number: dict[SSAValue, int] = {arg: n for n, arg in enumerate(op.body.block.args)}
     recipe = recipe_of(op)
     if recipe is not None:
         names = recipe.inputs(params_of(op))
-        accumulator = names.index(recipe.written[-1])
-        add = Step("add", (RUNNING_TILE, accumulator), {}, (accumulator,))
-        return CompositeForm(product, None, names.index("b"), (add,), None)
-    running: SSAValue = product.result
-    steps: list[Step] = []
+        add = Step(_add(product), (RUNNING_TILE, names.index(recipe.written[-1])), {})
+        return CompositeForm(product, None, names.index("b"), [add])
+    number: dict[SSAValue, int] = {arg: n for n, arg in enumerate(op.body.block.args)}
+    form = CompositeForm(product, number[product.a], number[product.b])
+    number[product.result] = RUNNING_TILE
     if product.acc is not None:
-        add_kind = "add" if is_float(product.result.type) else "addi"
-        steps.append(Step(add_kind, (RUNNING_TILE, number[product.acc]), {}, (number[product.acc],)))
-    stored: int | None = None
+        form.steps.append(Step(_add(product), (RUNNING_TILE, number[product.acc]), {}))
     at = product.next_op
     while at is not None and not isinstance(at, tl.YieldOp):
         if isinstance(at, tl.StoreRegionOp):
-            stored = number[at.region]
+            form.stored = number[at.region]
+        elif isinstance(at, SIDE_VIEWS):
+            number[at.results[0]] = _new_value(op, form, at)
         else:
             assert is_lane_by_lane(at), f"{at.name} in the body of a composite"
-            if not _is_output_conversion(at):
-                steps.append(_step(at, running, number))
-            running = at.results[0]
+            number[at.results[0]] = _take_step(op, form, at, number)
         at = at.next_op
-    return CompositeForm(product, number[product.a], number[product.b], tuple(steps), stored)
+    return form
 
 
-def _is_output_conversion(op: Operation) -> bool:
-    """The last op, if it is a cast of the output: the engine converts when it stores."""
-    following = op.next_op
-    return isinstance(op, tl.CastOp) and isinstance(following, tl.StoreRegionOp | tl.YieldOp) and _between_floats(op)
+def _add(product: tl.DotOp | tl.GemmOp) -> str:
+    return "add" if is_float(product.result.type) else "addi"
 
 
-def _between_floats(op: tl.CastOp) -> bool:
+def _new_value(op: tl.CompositeOp, form: CompositeForm, made_by: Operation) -> int:
+    form.values.append(made_by)
+    return len(op.inputs) + len(form.values) - 1
+
+
+def _take_step(op: tl.CompositeOp, form: CompositeForm, at: Operation, number: Mapping[SSAValue, int]) -> int:
+    """Add the step that a lane-by-lane op is; the number of its result."""
+    operands = tuple(number[v] for v in at.operands)
+    on_tile = RUNNING_TILE in operands
+    if on_tile and is_output_conversion(at):
+        return RUNNING_TILE
+    out = None if on_tile else _new_value(op, form, at)
+    form.steps.append(Step(math_kind(at), operands, step_extras(at), out))
+    return RUNNING_TILE if out is None else out
+
+
+def is_output_conversion(op: Operation) -> bool:
+    """The last op, if it is a cast of the output between floats or integers: the engine converts what it stores."""
+    if not isinstance(op, tl.CastOp) or not isinstance(op.next_op, tl.StoreRegionOp | tl.YieldOp):
+        return False
     return is_float(op.operand.type) == is_float(op.result.type) and element_of(op.result.type) != i1
 
 
-def _step(op: Operation, running: SSAValue, number: Mapping[SSAValue, int]) -> Step:
-    operands = tuple(RUNNING_TILE if v is running else number[v] for v in op.operands)
+def step_extras(op: Operation) -> dict[str, Attribute]:
+    """What an op spec says beside kind and operands: a cast its type, and whether its integers have no sign."""
     extras: dict[str, Attribute] = {}
     if isinstance(op, tl.CastOp):
         extras["to"] = element_of(op.result.type)
         if op.unsigned is not None:
             extras["unsigned"] = UnitAttr()
-    return Step(math_kind(op), operands, extras, tuple(n for n in operands if n != RUNNING_TILE))
+    return extras
 
 
 def written_inputs(op: tl.CompositeOp) -> dict[int, SSAValue]:
-    """Inputs that the command must write in place -> the result that takes their buffer: the read-write operands of a
-    recipe.
-    """
+    """Inputs that the command must write in place -> the result that takes their buffer: what a recipe writes."""
     recipe = recipe_of(op)
     if recipe is None:
         return {}
@@ -120,13 +139,16 @@ def written_inputs(op: tl.CompositeOp) -> dict[int, SSAValue]:
 
 
 def reusable_inputs(op: tl.CompositeOp) -> tuple[int, ...]:
-    """Inputs that are read tile by tile just before the output tile is written, so the output may take their place."""
+    """Inputs read tile by tile just before the output tile is written, so that the output may take their place."""
     form = form_of(op)
-    products = (form.a, form.b)
-    return tuple(dict.fromkeys(n for step in form.steps for n in step.full_operands if n not in products))
+    count = len(op.inputs)
+    read = dict.fromkeys(n for step in form.steps for n in step.operands if 0 <= n < count)
+    viewed = [v for made_by in form.values for v in made_by.operands if isinstance(made_by, SIDE_VIEWS)]
+    return tuple(n for n in read if n not in (form.a, form.b) and op.body.block.args[n] not in viewed)
 
 
 def spec_for(step: Step, out: int, numbers: Sequence[int]) -> ahbm.SpecAttr:
-    """The op spec of a step; `numbers` says which part each input has become."""
+    """The op spec of a step; `numbers` says which part each number of the form has become."""
     operands = [n if n == RUNNING_TILE else numbers[n] for n in step.operands]
-    return ahbm.SpecAttr(step.kind, ahbm.Scope.OUTPUT_TILE, operands, out, dict(step.extras))
+    made = out if step.out is None else numbers[step.out]
+    return ahbm.SpecAttr(step.kind, ahbm.Scope.OUTPUT_TILE, operands, made, dict(step.extras))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, IntegerType, f32
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, IntegerType, f32, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..dialects import ahbm, tl
-from ..dialects.shapes import FLOATS, element_bytes
+from ..dialects.shapes import FLOATS, element_bytes, is_integer
 
 Insert: TypeAlias = Callable[[Operation], Operation]
 
@@ -48,8 +48,12 @@ def zero_of(kind: Attribute, insert: Insert) -> SSAValue:
     """The number 0 of a scalar type."""
     if isinstance(kind, AnyFloat):
         return insert(arith.ConstantOp(FloatAttr(0.0, kind))).results[0]
-    assert isinstance(kind, IntegerType), kind
-    return insert(arith.ConstantOp(IntegerAttr(0, kind))).results[0]
+    return insert(arith.ConstantOp(IntegerAttr(0, _integer(kind)))).results[0]
+
+
+def _integer(kind: Attribute) -> IntegerType:
+    assert is_integer(kind), kind
+    return cast("IntegerType", kind)
 
 
 def _compare(predicate: str, operands: Sequence[SSAValue], insert: Insert) -> SSAValue:
@@ -62,24 +66,23 @@ def _cast(value: SSAValue, kind: Attribute, unsigned: bool, insert: Insert) -> S
     old = value.type
     if old == kind:
         return value
-    if isinstance(kind, IntegerType) and kind.width.data == 1:
+    if kind == i1:
         return _compare("une" if isinstance(old, FLOATS) else "ne", [value, zero_of(old, insert)], insert)
     if isinstance(old, FLOATS):
-        if isinstance(kind, FLOATS):
+        if isinstance(kind, AnyFloat):
             return _float_cast(value, kind, insert)
-        return insert((arith.FPToUIOp if unsigned else arith.FPToSIOp)(value, kind)).results[0]
-    assert isinstance(old, IntegerType)
+        return insert((arith.FPToUIOp if unsigned else arith.FPToSIOp)(value, _integer(kind))).results[0]
     # A truth value counts 0 or 1, never -1.
-    unsigned = unsigned or old.width.data == 1
-    if isinstance(kind, FLOATS):
+    unsigned = unsigned or old == i1
+    if isinstance(kind, AnyFloat):
         return insert((arith.UIToFPOp if unsigned else arith.SIToFPOp)(value, kind)).results[0]
-    assert isinstance(kind, IntegerType)
-    if kind.width.data < old.width.data:
-        return insert(arith.TruncIOp(value, kind)).results[0]
-    return insert((arith.ExtUIOp if unsigned else arith.ExtSIOp)(value, kind)).results[0]
+    new = _integer(kind)
+    if new.width.data < _integer(old).width.data:
+        return insert(arith.TruncIOp(value, new)).results[0]
+    return insert((arith.ExtUIOp if unsigned else arith.ExtSIOp)(value, new)).results[0]
 
 
-def _float_cast(value: SSAValue, kind: Attribute, insert: Insert) -> SSAValue:
+def _float_cast(value: SSAValue, kind: AnyFloat, insert: Insert) -> SSAValue:
     old, new = element_bytes(value.type), element_bytes(kind)
     if old == new:
         # Two formats of one size: through a type that holds both.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, i64
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, LocationAttr, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects import ahbm, tl
@@ -68,8 +68,8 @@ class Emission:
         assert self._entry.first_op is not None
         return self._entry.first_op
 
-    def constant(self, value: int, kind: Attribute = i64) -> SSAValue:
-        return self.insert(arith.ConstantOp(IntegerAttr(value, kind))).result
+    def constant(self, value: int) -> SSAValue:
+        return self.insert(arith.ConstantOp(IntegerAttr(value, i64))).result
 
     # --- what stands for a value ---
 
@@ -188,7 +188,7 @@ def _constant_of(scalar: SSAValue) -> FloatAttr | IntegerAttr | None:
     return None
 
 
-def _location(value: SSAValue) -> Attribute:
+def _location(value: SSAValue) -> LocationAttr:
     if isinstance(value.owner, Operation):
         return value.owner.location
     parent = value.owner.parent_op()

@@ -11,11 +11,12 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.passes import ModulePass
 
+from ..backend_sim.target.cost import GEMM_ELEMENTS
 from ..backend_sim.target.machine import Machine
 from ..backend_sim.target.machine_file import machine_of
 from ..dialects import tl
 from ..dialects.remarks import remark
-from .gemm_choice import Choice, Stage, choose
+from .gemm_choice import Choice, Stage, choose, element_of_operand
 from .operand_loads import absorb, drop_zero_accumulator
 from .stage_operands import single_ops, stage_gemm
 
@@ -57,6 +58,11 @@ class FormCompositesPass(ModulePass):
                     self._form(product, machine)
 
     def _form(self, product: tl.DotOp | tl.GemmOp, machine: Machine) -> None:
+        element = str(element_of_operand(product.a.type))
+        if element not in GEMM_ELEMENTS:
+            # `check-limits` tells the user.
+            remark(product, self.name, "composite", "refused", f"the GEMM engine does not take {element}")
+            return
         wanted: Stage | None = None if self.stage == "auto" else self.stage
         choice = choose(product, machine, wanted, weigh_single=self.when == "auto")
         if choice.single:
@@ -119,4 +125,3 @@ def _erase_if_dead(op: object) -> None:
         op.detach()
         op.erase()
         op = source
-

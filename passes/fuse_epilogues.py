@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
-from ..backend_sim.target.machine import Machine
 from ..backend_sim.target.machine_file import machine_of
 from ..dialects import ahbm, tl
 from ..dialects.ahbm.types import FRAMING_BYTES, HANDLE_BYTES, LENGTH_BYTES, SpecAttr
 from ..dialects.region import RegionType
 from ..dialects.remarks import remark
 from ..dialects.shapes import element_of, shape_of
-from .composite_form import form_of, spec_for
+from .composite_form import SIDE_VIEWS, form_of, spec_for
 from .math_kinds import is_lane_by_lane
-from .residence import Residence, Residences, residences
+from .residence import Residence, Residences, is_block, residences
 
 
 @dataclass(frozen=True)
@@ -31,12 +30,12 @@ class FuseEpiloguesPass(ModulePass):
              %f = tl.cast %e ; tl.store_region %rc, %f
     after:   tl.composite(..., %y = %bias, %r = %rc) { ... ; arith.addf ; tl.cast ; tl.store_region ; tl.yield }
 
-    The ops run on each output tile between GEMM and STORE. A store makes the output one in HBM, a cast before the store
-    (or at the end) costs nothing: the engine converts what it stores.
+    The ops run on each output tile between GEMM and STORE. A store makes the output one in HBM; a cast before the store
+    (or at the end) costs nothing: the engine converts what it stores. A mask that is computed from index views for one
+    of the ops comes along, as an op on index views.
 
-    needs:   `form-composites`. An op joins if it is the only user of the result so far and works lane by lane; its
-    other
-             operands must be there before the composite, and no write to memory may lie between.
+    needs:   `form-composites`. An op joins if it is the only user of the result so far and works lane by lane; what
+             else it takes must not come from a later product, and no write to memory may lie between.
     keeps:   values. Stops where the command would be larger than the machine's `composite_max_bytes`; what is left
              outside leaves a remark with the reason.
     options: none
@@ -45,39 +44,97 @@ class FuseEpiloguesPass(ModulePass):
     name = "fuse-epilogues"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = machine_of(op)
+        bound = machine_of(op).composite_max_bytes
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
             known = residences(function)
             for composite in [each for each in function.walk() if isinstance(each, tl.CompositeOp)]:
                 if composite.recipe is None and composite.product is not None:
-                    _fuse(composite, known, machine, self.name)
+                    _fuse(composite, _Fusion(composite, known, bound), self.name)
 
 
-def _fuse(composite: tl.CompositeOp, known: Residences, machine: Machine, pass_name: str) -> None:
-    chain: list[Operation] = []
-    value: SSAValue | None = composite.outputs[0] if composite.outputs else None
-    reason: str | None = None
-    while value is not None:
-        following = _only_user(value)
-        if following is None:
-            reason = "the result has other users" if value.uses else None
-            break
-        if not _can_join(following) or following.parent is not composite.parent:
-            # What ends a chain in the ordinary way is no refusal: loops, products and reductions go on from here.
-            break
-        reason = _obstacle(composite, following)
-        if reason is None and _bytes_with(composite, [*chain, following], known) > machine.composite_max_bytes:
-            reason = f"with {following.name} the composite would have more than {machine.composite_max_bytes} bytes"
-        if reason is not None:
-            break
-        chain.append(following)
-        value = following.results[0] if following.results else None
+def _fuse(composite: tl.CompositeOp, fusion: _Fusion, pass_name: str) -> None:
+    reason = fusion.grow()
     if reason is not None:
         remark(composite, pass_name, "epilogue", "refused", reason)
-    if chain:
-        for op in chain:
+    if fusion.chain:
+        for op in fusion.chain:
             remark(composite, pass_name, "epilogue", "fused", op.name, op.location)
-        _absorb(composite, chain)
+        _absorb(composite, fusion.chain)
+
+
+@dataclass
+class _Fusion:
+    """The ops that are to join one composite, in the order in which they stand in the block."""
+
+    composite: tl.CompositeOp
+    known: Residences
+    bound: int
+    chain: list[Operation] = field(default_factory=list[Operation])
+
+    def grow(self) -> str | None:
+        """Add ops until one cannot join; why not, if that is worth telling."""
+        value: SSAValue | None = self.composite.outputs[0] if self.composite.outputs else None
+        while value is not None:
+            op = _only_user(value)
+            if op is None:
+                return "the result has other users" if value.uses else None
+            if not _can_join(op) or op.parent is not self.composite.parent:
+                # What ends a chain in the ordinary way is no refusal: loops, products and reductions go on from here.
+                return None
+            masks = [m for v in op.operands if v is not value for m in self._mask(v, op)]
+            reason = self._obstacle(op, value) or self._too_large([*masks, op])
+            if reason is not None:
+                return reason
+            self.chain += [m for m in dict.fromkeys(masks) if m not in self.chain] + [op]
+            value = op.results[0] if op.results else None
+        return None
+
+    def _mask(self, value: SSAValue, user: Operation) -> list[Operation]:
+        """The ops that compute a block from index views for `user` alone, in order; none if it is another kind."""
+        found: list[Operation] = []
+        todo = [(value, user)]
+        while todo:
+            at, reader = todo.pop()
+            if self.known[at] in (Residence.INDEX, Residence.UNIFORM) or not is_block(at):
+                continue
+            op = at.owner
+            if (
+                not isinstance(op, Operation)
+                or op.parent is not self.composite.parent
+                or not (is_lane_by_lane(op) or isinstance(op, SIDE_VIEWS))
+                or any(use.operation is not reader for use in at.uses)
+            ):
+                return []
+            found.insert(0, op)
+            todo += [(v, op) for v in op.operands]
+        return list(dict.fromkeys(found)) if any(is_lane_by_lane(op) for op in found) else []
+
+    def _obstacle(self, op: Operation, value: SSAValue) -> str | None:
+        """Why the composite cannot move down to `op`."""
+        between: dict[Operation, None] = {}
+        at = self.composite.next_op
+        while at is not None and at is not op:
+            for inner in at.walk():
+                if isinstance(inner, tl.StoreOp | tl.StoreRegionOp | tl.WaitOp):
+                    return f"{inner.name} stands between it and {op.name}"
+            between[at] = None
+            at = at.next_op
+        todo = [v for v in op.operands if v is not value]
+        seen: dict[Operation, None] = {}
+        while todo:
+            maker = todo.pop().owner
+            if not isinstance(maker, Operation) or maker not in between or maker in seen or maker in self.chain:
+                continue
+            seen[maker] = None
+            if maker.regions or isinstance(maker, tl.DotOp | tl.GemmOp):
+                return f"{op.name} also takes the result of a later {maker.name}"
+            todo += maker.operands
+        return None
+
+    def _too_large(self, more: list[Operation]) -> str | None:
+        if _bytes_with(self.composite, [*self.chain, *more], self.known) <= self.bound:
+            return None
+        return f"with {more[-1].name} the composite would have more than {self.bound} bytes"
 
 
 def _only_user(value: SSAValue) -> Operation | None:
@@ -89,30 +146,19 @@ def _can_join(op: Operation) -> bool:
     return is_lane_by_lane(op) or (isinstance(op, tl.StoreRegionOp) and len(shape_of(op.value.type)) == 2)
 
 
-def _obstacle(composite: tl.CompositeOp, op: Operation) -> str | None:
-    """Why the composite cannot move down to `op`: a write to memory stands between, or what orders memory."""
-    at = composite.next_op
-    while at is not None and at is not op:
-        for inner in at.walk():
-            if isinstance(inner, tl.StoreOp | tl.StoreRegionOp | tl.WaitOp):
-                return f"{inner.name} stands between it and {op.name}"
-        at = at.next_op
-    return None
-
-
 def _bytes_with(composite: tl.CompositeOp, chain: list[Operation], known: Residences) -> int:
     """Logical bytes of the command with `chain` added."""
     trial = _joined(composite, chain)
     form = form_of(trial)
     types = [_part_type(v, known) for v in trial.inputs]
+    types += [ahbm.BufferType(shape_of(op.results[0].type), element_of(op.results[0].type)) for op in form.values]
     out = len(types) if form.stored is None else form.stored
     types.append(ahbm.BufferType((), element_of(form.product.result.type)))
-    a = form.a if form.a is not None else form.b
-    specs = [SpecAttr("gemm", ahbm.Scope.K_TILE, [a, form.b], out)]
+    assert form.a is not None
+    specs = [SpecAttr("gemm", ahbm.Scope.K_TILE, [form.a, form.b], out)]
     specs += [spec_for(step, out, range(len(types))) for step in form.steps]
-    total = FRAMING_BYTES + 2 * LENGTH_BYTES + sum(s.logical_bytes(types) for s in specs) + HANDLE_BYTES
     trial.erase()
-    return total
+    return FRAMING_BYTES + 2 * LENGTH_BYTES + sum(s.logical_bytes(types) for s in specs) + HANDLE_BYTES
 
 
 def _part_type(value: SSAValue, known: Residences) -> Attribute:
@@ -123,17 +169,16 @@ def _part_type(value: SSAValue, known: Residences) -> Attribute:
     match known[value]:
         case Residence.INDEX:
             return ahbm.IndexType(shape_of(value.type), element)
-        case Residence.UNIFORM | Residence.CPU if (
-            not isinstance(value.type, TensorType) or known[value] is Residence.UNIFORM
-        ):
+        case Residence.UNIFORM:
+            return element
+        case Residence.CPU if not is_block(value):
             return element
         case _:
             return ahbm.BufferType(shape_of(value.type), element)
 
 
-def _joined(composite: tl.CompositeOp, chain: list[Operation]) -> tl.CompositeOp:
+def _joined(composite: tl.CompositeOp, chain: Sequence[Operation]) -> tl.CompositeOp:
     """A composite of what `composite` does and then `chain`; it is in no block yet."""
-    inner = [op for op in composite.body.block.ops if not isinstance(op, tl.YieldOp)]
     end = composite.body.block.last_op
     assert isinstance(end, tl.YieldOp)
     made = set(chain)
@@ -141,35 +186,25 @@ def _joined(composite: tl.CompositeOp, chain: list[Operation]) -> tl.CompositeOp
     for op in chain:
         inputs.update((v, None) for v in op.operands if v.owner not in made and v not in composite.outputs)
     body = Block(arg_types=[v.type for v in inputs])
-    argument: dict[SSAValue, SSAValue] = dict(zip(inputs, body.args, strict=True))
-    for value, arg in argument.items():
+    outer = dict[SSAValue, SSAValue](zip(inputs, body.args, strict=True))
+    for value, arg in outer.items():
         arg.name_hint = value.name_hint
     mapping: dict[SSAValue, SSAValue] = {
-        old: argument[value] for old, value in zip(composite.body.block.args, composite.inputs, strict=True)
+        old: outer[value] for old, value in zip(composite.body.block.args, composite.inputs, strict=True)
     }
-    for op in inner:
-        body.add_op(_cloned(op, mapping))
-    mapping.update(argument)
-    mapping.update(zip(composite.outputs, (mapping[v] for v in end.values), strict=True))
-    for op in chain:
-        body.add_op(_cloned(op, mapping))
-    last = chain[-1]
-    results = list(last.results)
-    out = tl.YieldOp(*(mapping[r] for r in results))
-    out.location = composite.location
+    body.add_ops(op.clone(mapping) for op in composite.body.block.ops if op is not end)
+    outer.update(zip(composite.outputs, (mapping[v] for v in end.values), strict=True))
+    body.add_ops(op.clone(outer) for op in chain)
+    results = list(chain[-1].results)
+    out = tl.YieldOp(*(outer[r] for r in results))
     body.add_op(out)
-    made_op = tl.CompositeOp(
-        list(inputs), [r.type for r in results], Region(body), stage=composite.stage.data if composite.stage else None
-    )
-    made_op.location = composite.location
-    return made_op
+    stage = composite.stage.data if composite.stage is not None else None
+    joined = tl.CompositeOp(list(inputs), [r.type for r in results], Region(body), stage=stage)
+    out.location = joined.location = composite.location
+    return joined
 
 
-def _cloned(op: Operation, mapping: Mapping[SSAValue, SSAValue]) -> Operation:
-    return op.clone(value_mapper=mapping)  # pyright: ignore[reportArgumentType] - the mapper is filled by clone
-
-
-def _absorb(composite: tl.CompositeOp, chain: list[Operation]) -> None:
+def _absorb(composite: tl.CompositeOp, chain: Sequence[Operation]) -> None:
     """Put the joined composite in the place of the last op of the chain."""
     made = _joined(composite, chain)
     last = chain[-1]

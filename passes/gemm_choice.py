@@ -10,15 +10,16 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import IntegerAttr, TensorType
+from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..backend_sim.target.cost import GemmFacts, composite_gemm_ps, single_gemm_ps
 from ..backend_sim.target.machine import Machine
 from ..dialects import tl
 from ..dialects.region import RegionOp, RegionType
-from ..dialects.shapes import element_bytes, element_of, shape_of
+from ..dialects.shapes import element_bytes, element_of, is_float, shape_of
 from .bounds import bounds_of
+from .math_kinds import is_lane_by_lane
 from .operand_loads import streamable
 from .scratch_estimate import live_bytes
 
@@ -126,16 +127,33 @@ def facts_of(product: tl.DotOp | tl.GemmOp, machine: Machine) -> GemmFacts:
         k = k_bound(product) or 0
         block_k = own_block_k(product, tile_k)
         in_tcm = tuple(not isinstance(v.type, RegionType) for v in (product.a, product.b))
+    epilogue, stored = _epilogue(product)
     return GemmFacts(
         m=_valid(product.a, 0, rows),
         k=k,
         n=_valid(product.b, 1, columns),
         block=(rows, block_k, columns),
         element=str(element_of_operand(product.a.type)),
-        out_element=str(element_of(product.result.type)),
+        # Sums of integers are as wide as those of f32, which is the name that the cost model knows.
+        out_element=str(element_of(product.result.type)) if is_float(product.result.type) else "f32",
         a_in_tcm=in_tcm[0],
         b_in_tcm=in_tcm[1],
+        out_in_hbm=stored,
+        epilogue=epilogue,
     )
+
+
+def _epilogue(product: tl.DotOp | tl.GemmOp) -> tuple[int, bool]:
+    """How many MATH ops on the result alone follow (a cast before the store is none), and whether it is then stored."""
+    count, value = int(product.acc is not None), product.result
+    while True:
+        users = dict.fromkeys(use.operation for use in value.uses)
+        op = next(iter(users)) if len(users) == 1 else None
+        if isinstance(op, tl.StoreRegionOp):
+            return count - isinstance(value.owner, tl.CastOp), True
+        if op is None or op.parent is not product.parent or not is_lane_by_lane(op):
+            return count, False
+        count, value = count + 1, op.results[0]
 
 
 def _staging(facts: GemmFacts, staged: tuple[str, ...], product: tl.DotOp | tl.GemmOp) -> GemmFacts:
@@ -170,7 +188,3 @@ def _function_of(op: Operation) -> func.FuncOp:
         assert at is not None
         at = at.parent_op()
     return at
-
-
-def is_block(kind: Attribute) -> bool:
-    return isinstance(kind, TensorType)

@@ -9,8 +9,8 @@ from xdsl.ir import Attribute, SSAValue
 from ..dialects import ahbm, tl
 from ..dialects.region import CutOp, RegionOp, RegionType
 from ..dialects.shapes import element_of, shape_of
-from .composite_form import CompositeForm, form_of, params_of, recipe_of, spec_for
-from .emission import Emission
+from .composite_form import SIDE_VIEWS, CompositeForm, form_of, params_of, recipe_of, spec_for
+from .emission import Emission, view_axes
 
 
 def lower_composite(e: Emission, op: tl.CompositeOp) -> None:
@@ -37,9 +37,25 @@ def lower_composite(e: Emission, op: tl.CompositeOp) -> None:
         a = numbers[form.a]
         out = numbers[form.stored] if form.stored is not None else parts.add(e.buffer(op.outputs[0]))
         writes = [out]
+        numbers += [parts.add(value) for value in _own_values(e, form, [parts.values[n] for n in numbers])]
     specs.append(ahbm.SpecAttr("gemm", ahbm.Scope.K_TILE, [a, numbers[form.b]], out))
     specs += [spec_for(step, out, numbers) for step in form.steps]
     e.insert(ahbm.CompositeOp(parts.values, _extents(e, op, form), specs, writes))
+
+
+def _own_values(e: Emission, form: CompositeForm, known: list[SSAValue]) -> list[SSAValue]:
+    """Buffers of the values that the composite makes beside its tile, and views of them."""
+    block = form.product.parent
+    assert block is not None
+    made = dict[SSAValue, SSAValue](zip(block.args, known, strict=True))
+    for op in form.values:
+        result = op.results[0]
+        if not isinstance(op, SIDE_VIEWS):
+            made[result] = e.alloc(ahbm.BufferType(shape_of(result.type), element_of(result.type)), result)
+            continue
+        source = made[op.operands[0]]
+        made[result] = e.view(result, source, view_axes(op)) if shape_of(source.type) else source
+    return [made[op.results[0]] for op in form.values]
 
 
 class _Parts:

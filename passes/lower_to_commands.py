@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func, scf
-from xdsl.dialects.builtin import ModuleOp, TensorType, i64
+from xdsl.dialects.builtin import ModuleOp, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
@@ -26,7 +26,7 @@ from .emission import Emission
 from .liveness import in_program_order
 from .lower_composites import lower_composite
 from .materialise import Materialiser
-from .residence import Residence, enters
+from .residence import Residence, enters, is_block
 from .select_commands import select
 
 
@@ -81,7 +81,7 @@ def _refuse_unknown(function: func.FuncOp) -> None:
         for op in in_program_order(function.body, enters)
         if op.regions
         and not isinstance(op, (*_KNOWN_CONTROL, tl.CompositeOp))
-        and any(isinstance(v.type, TensorType) for inner in op.walk() for v in (*inner.operands, *inner.results))
+        and any(is_block(v) for inner in op.walk() for v in (*inner.operands, *inner.results))
     ]
     if faults:
         raise AhbmcError(*faults)
@@ -100,7 +100,7 @@ def _make_carried_pointers_numbers(function: func.FuncOp) -> None:
                     "carry a block of offsets and add it to one pointer where it is used",
                 )
                 for result in op.results
-                if isinstance(result.type, TensorType) and isinstance(element_of(result.type), tl.PointerType)
+                if is_block(result) and isinstance(element_of(result.type), tl.PointerType)
             ]
     if faults:
         raise AhbmcError(*faults)
@@ -182,9 +182,9 @@ class _Walk:
         carried = rotation.carried if rotation else ()
         kept = [n for n, arg in enumerate(body.args[1:]) if _is_cpu(e, arg)]
         inits = [e.cpu(loop.iter_args[n]) for n in kept] + [e.storage[c] for c in carried]
-        bounds = [e.cpu(v) for v in (loop.lb, loop.ub, loop.step)]
+        low, high, step = (e.cpu(v) for v in (loop.lb, loop.ub, loop.step))
         inner = Block(arg_types=[body.args[0].type, *(v.type for v in inits)])
-        new = e.insert(scf.ForOp(*bounds, inits, inner))
+        new = e.insert(scf.ForOp(low, high, step, inits, inner))
         for old, arg in zip(
             [body.args[0], *(body.args[n + 1] for n in kept)], inner.args[: len(kept) + 1], strict=True
         ):
@@ -216,7 +216,8 @@ class _Walk:
             regions.append(Region(inner) if region.blocks else Region())
             if region.blocks:
                 blocks.append((inner, _move(region.block, inner)))
-        new = e.insert(scf.IfOp(e.cpu(op.cond), [op.results[n].type for n in kept], *regions))
+        yes, no = regions
+        new = e.insert(scf.IfOp(e.cpu(op.cond), [op.results[n].type for n in kept], yes, no))
         for inner, end in blocks:
             self.block(inner)
             self._yield(end, kept, [])

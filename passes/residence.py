@@ -33,6 +33,11 @@ from .liveness import in_program_order
 from .math_kinds import is_lane_by_lane
 
 
+def is_block(value: SSAValue) -> bool:
+    """Whether a value has lanes."""
+    return isinstance(value.type, TensorType)
+
+
 class Residence(Enum):
     CPU = auto()
     BUFFER = auto()
@@ -140,7 +145,7 @@ def _values(function: func.FuncOp) -> Iterator[SSAValue]:
 
 
 def _residence(value: SSAValue, found: Residences, resident: dict[SSAValue, None]) -> Residence:
-    if not isinstance(value.type, TensorType):
+    if not is_block(value):
         return Residence.BUFFER if value in resident else Residence.CPU
     op = value.owner
     if isinstance(element_of(value.type), PointerType):
@@ -192,7 +197,7 @@ def _resident_scalars(function: func.FuncOp) -> dict[SSAValue, None]:
 
 
 def _resident_values(op: Operation, resident: dict[SSAValue, None]) -> Iterator[SSAValue]:
-    scalars = [r for r in op.results if not isinstance(r.type, TensorType)]
+    scalars = [r for r in op.results if not is_block(r)]
     match op:
         case tl.ReduceOp() | KeepOp():
             yield from scalars
@@ -202,7 +207,7 @@ def _resident_values(op: Operation, resident: dict[SSAValue, None]) -> Iterator[
             body = op.body.block
             for init, arg, end, result in zip(op.iter_args, body.args[1:], _yielded(body), op.results, strict=True):
                 if init in resident or end in resident or arg in resident:
-                    yield from (arg, result) if not isinstance(arg.type, TensorType) else ()
+                    yield from (arg, result) if not is_block(arg) else ()
         case scf.IfOp() if op.results:
             for result, *ends in zip(op.results, *(_yielded(r.block) for r in op.regions), strict=True):
                 if result in scalars and any(end in resident for end in ends):

@@ -98,7 +98,6 @@ class _Lifetimes:
         for alloc, those in touches.items():
             if those:
                 first, last = self._span(those)
-                assert isinstance(alloc.result.type, ahbm.BufferType)
                 size = -(-size_of(alloc.result.type) // ALIGNMENT) * ALIGNMENT
                 found.append(Lifetime(alloc, size, first, last))
         return found
@@ -128,8 +127,7 @@ class _Lifetimes:
 
 
 def _in_tcm(op: ahbm.AllocOp) -> ahbm.BufferType | None:
-    kind = op.result.type
-    return kind if isinstance(kind, ahbm.BufferType) and kind.space.data == "tcm" else None
+    return op.result.type if op.result.type.space.data == "tcm" else None
 
 
 def _flows(op: Operation) -> list[tuple[SSAValue, SSAValue]]:
@@ -206,5 +204,5 @@ def peak(items: Sequence[Lifetime]) -> list[Lifetime]:
     """The buffers in use at the instant at which most bytes are, the largest first."""
     instants = dict.fromkeys(item.first for item in items)
     alive = [[i for i in items if i.first <= at <= i.last] for at in instants]
-    most = max(alive, key=lambda live: sum(i.size for i in live), default=[])
+    most = max(alive, key=lambda live: sum(i.size for i in live), default=list[Lifetime]())
     return sorted(most, key=lambda i: (-i.size, i.first))

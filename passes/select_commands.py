@@ -250,7 +250,7 @@ def _branch(e: Emission, condition: SSAValue, yes: Operation, no: Operation | No
             each.location = at
             builder.insert(each)
         regions.append(Region(block))
-    e.insert(scf.IfOp(e.cpu(condition), [], *regions))
+    e.insert(scf.IfOp(e.cpu(condition), [], regions[0], regions[1]))
 
 
 def _store(e: Emission, op: Operation) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, TensorType, i64
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.dialects.builtin import IntegerAttr, LocationAttr, TensorType, i64
+from xdsl.ir import Block, Operation, SSAValue
 
 from ..backend_sim.target.machine import Machine
 from ..dialects import tl
 from ..dialects.region import CutOp, RegionOp, RegionType
-from ..dialects.shapes import is_float, shape_of
+from ..dialects.shapes import shape_of
+from .cpu_scalars import zero_of
 from .gemm_choice import Choice, element_of_operand, own_block_k
 
 K_AXIS = {"a": 1, "b": 0}
@@ -37,16 +38,19 @@ def _operand(gemm: tl.GemmOp, name: str) -> SSAValue:
 class _Maker:
     """Inserts ops before one op, with the location of the GEMM."""
 
-    def __init__(self, before: Operation, location: Attribute | None = None):
+    def __init__(self, before: Operation, location: LocationAttr | None = None):
         self.before = before
         self.location = location or before.location
 
-    def insert(self, op: Operation) -> SSAValue:
+    def insert_op(self, op: Operation) -> Operation:
         op.location = self.location
         block = self.before.parent
         assert block is not None
         block.insert_op_before(op, self.before)
-        return op.results[0]
+        return op
+
+    def insert(self, op: Operation) -> SSAValue:
+        return self.insert_op(op).results[0]
 
     def constant(self, value: int) -> SSAValue:
         return self.insert(arith.ConstantOp(IntegerAttr(value, i64)))
@@ -143,8 +147,7 @@ def _loop(
     kind = gemm.result.type
     init = gemm.acc
     if init is None:
-        zero = 0.0 if is_float(kind) else 0
-        init = make.insert(arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(kind, [zero])))
+        init = make.insert(tl.SplatOp(zero_of(kind.element_type, make.insert_op), shape_of(kind)))
     block = Block(arg_types=[i64, kind])
     end = scf.YieldOp(block.args[1])
     end.location = gemm.location

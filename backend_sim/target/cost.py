@@ -34,6 +34,8 @@ _RATE_OF = {
     "f32": "f32",
     "f64": "f64",
 }
+GEMM_ELEMENTS = tuple(_RATE_OF)
+"""Names of the element types that the GEMM engine takes."""
 _BITS = {"f8": 8, "i8": 8, "f16": 16, "bf16": 16, "f32": 32, "f64": 64}
 
 
