@@ -9,6 +9,7 @@ becomes a closure that resolves its operands to bytes, slices and times (`engine
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from ..dialects.pointer import PointerType
 from ..dialects.region import RegionOp
 from ..dialects.shapes import element_of, shape_of
 from .engine.commands import Command, Compute, Dma, Fill, Hold, Range, ReadValues
+from .lanes import Lanes
 from .launch import Launch
 from .memory import Memory, Tensor
 from .numerics.closures import Builder, Code, Handler, Slots, Step, compile_function
@@ -56,11 +58,11 @@ class Program:
         self._view: int | None = None
         self._views: dict[int, HbmView] = {}
         self._code: Code = compile_function(launch.function, self._handlers())
-        self._arguments = [self._argument(*pair) for pair in zip(launch.function.args, launch.arguments, strict=True)]
+        self.arguments = [self._argument(*pair) for pair in zip(launch.function.args, launch.arguments, strict=True)]
 
     def commands(self, program: tuple[int, int, int], pe: int) -> Generator[Command, Any, None]:
         """The command instances of one program on a PE, in issue order. A ReadValues must be answered by `send`."""
-        slots = self._code.frame(self._arguments)
+        slots = self._code.frame(self.arguments)
         for axis, slot in self._program_ids:
             slots[slot] = program[axis]
         if self._view is not None:
@@ -82,6 +84,11 @@ class Program:
         if pe not in self._views:
             self._views[pe] = HbmView(self.memory, pe)
         return self._views[pe]
+
+    @cached_property
+    def lanes(self) -> Lanes:
+        """The kernel on a lane per program."""
+        return Lanes(self.launch.function, self.launch.grid, self.memory)
 
     def _argument(self, parameter: SSAValue, argument: Any) -> Any:
         if isinstance(argument, Tensor):

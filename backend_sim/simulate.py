@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from io import StringIO
 from typing import Any
 
@@ -19,6 +20,7 @@ from .engine.pe_cpu import Commands
 from .engine.records import Log
 from .engine.run_pe import Work
 from .engine.values import PeValues, execute_all
+from .lanes import FEWEST
 from .launch import Launch
 from .launch import Program as ProgramId
 from .memory import Memory, Tensor
@@ -87,8 +89,8 @@ def _simulate(launches: Sequence[Launch], values: bool) -> Execution:
                 if pe not in scratches:
                     scratches[pe] = PeMemory(_scratch(machine), memory.space(pe))
                 pe_values = PeValues(pe, scratches[pe], device)
-            works = _works(program, pe, launch.programs[pe])
-            work[pe] = PeWork(works, program.view(pe).owners_of(_arguments(launch)), pe_values)
+            works, slices = _works(program, pe, launch.programs[pe])
+            work[pe] = PeWork(works, slices, pe_values)
         now, handled = execute(machine, index, start, work, sites, log, numbers)
         events += handled
         began = time.perf_counter()
@@ -121,19 +123,25 @@ def _scratch(machine: Machine) -> Array:
     return np.full(machine.pe.tcm.scratch_bytes, 0xFF, np.uint8)
 
 
-def _works(program: Program, pe: int, ids: Sequence[ProgramId]) -> list[Work]:
-    """The programs of a PE. Those that read values are only like themselves; of the others it is found out."""
-    launch = program.launch
+def _works(program: Program, pe: int, ids: Sequence[ProgramId]) -> tuple[list[Work], Collection[int]]:
+    """The programs of a PE with what they share with others, and the slices (by owner) that they may touch."""
+    launch, view = program.launch, program.view(pe)
+    slices: Collection[int] = view.owners_of(_arguments(launch))
+    commands = [partial(program.commands, number, pe) for number in ids]
+    numbers = [launch.number(number) for number in ids]
+    if program.reads_values or len(ids) == 1:
+        # What reads values is only like itself.
+        return [Work(n, c) for n, c in zip(numbers, commands, strict=True)], slices
+    lanes = program.lanes if len(ids) >= FEWEST else None
+    alike = lanes.alike(program.arguments, ids, view) if lanes is not None else None
+    if alike is None:
+        keys = [partial(_key, c) for c in commands]
+        return [Work(n, c, k) for n, c, k in zip(numbers, commands, keys, strict=True)], slices
+    return [Work(n, c, k) for n, c, k in zip(numbers, commands, alike.classes, strict=True)], alike.slices
 
-    def work(number: ProgramId) -> Work:
-        def commands() -> Commands:
-            return program.commands(number, pe)
 
-        if program.reads_values or len(ids) == 1:
-            return Work(launch.number(number), commands)
-        return Work(launch.number(number), commands, lambda: key_of(commands()))
-
-    return [work(number) for number in ids]
+def _key(commands: Callable[[], Commands]) -> Any:
+    return key_of(commands())
 
 
 def _hash(launch: Launch) -> str:

@@ -16,18 +16,14 @@ from .records import Log
 from .values import Pattern, PeValues
 
 
-def _alone() -> None:
-    return None
-
-
 @dataclass(slots=True)
 class Work:
-    """A program of a PE: its number in the grid, and its commands. `key` gives what it shares with programs that differ
-    from it in nothing but addresses; None: it is only like itself."""
+    """A program of a PE: its number in the grid, and its commands. `key` is equal for programs that differ in nothing
+    but addresses, or a function that gives it; None: it is only like itself."""
 
     number: int
     commands: Callable[[], Commands]
-    key: Callable[[], Any] = _alone
+    key: Any = None
 
 
 @dataclass
@@ -62,7 +58,7 @@ class PeRun:
         self.end = self.start
         self.pe.traced = None if self.values is None else []
         for work in self.works:
-            key = work.key() if self.private else None
+            key = None if not self.private else work.key() if callable(work.key) else work.key
             seen = self._seen.get(key) if key is not None else None
             if seen is None:
                 yield from self._program(work, key, parts)
