@@ -1,0 +1,93 @@
+"""Prints `ours | goal`: medians of CPU seconds for what must be quick. Printed, not asserted: computers differ.
+
+A whole process counts with its start; work within this process is measured after everything is imported and warm.
+"""
+
+from __future__ import annotations
+
+import gc
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import median
+
+from ahbmc.backend_sim.launch import Launch
+from ahbmc.backend_sim.simulate import simulate
+from ahbmc.driver.launches import BoundLaunch
+from ahbmc.driver.lowering import Compiled, compile_request
+from ahbmc.driver.prepare import Prepared, prepare
+from ahbmc.driver.workload import load
+
+ROOT = Path(__file__).parents[1]
+ADD, ATTENTION = ROOT / "examples/vector_add.yaml", ROOT / "examples/flash_attention.yaml"
+REPEATS = 7
+PROGRAMS = 100_000
+
+
+def whole_process(*arguments: str) -> float:
+    """Median CPU seconds of `ahbmc ARGUMENTS` from start to end; it must succeed."""
+    command = [sys.executable, "-m", "ahbmc.driver.main", *arguments]
+
+    def once() -> float:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=ROOT)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    once()  # writes the bytecode and warms the files
+    return median(once() for _ in range(REPEATS))
+
+
+def here(work: Callable[[], object], repeats: int = REPEATS) -> float:
+    """Median CPU seconds of `work` in this process, warm."""
+    work()
+    seconds: list[float] = []
+    for _ in range(repeats):
+        start = time.process_time()
+        work()
+        seconds.append(time.process_time() - start)
+    return median(seconds)
+
+
+def prepared(path: Path, overrides: Sequence[str] = (), pipeline: str | None = None) -> Prepared:
+    return prepare(load(path, tuple(overrides), None), None, pipeline)
+
+
+def simulating(work: Prepared, compiled: Compiled) -> Callable[[], object]:
+    """The simulation of the one launch of a workload, for its time alone."""
+    bound: BoundLaunch = work.bindings.launches[0]
+    launch = Launch(compiled.function, work.machine, tuple(bound.values.values()), bound.grid, bound.programs)
+    return lambda: simulate([launch], values=False)
+
+
+def rows() -> list[tuple[str, float, float]]:
+    """(what, our seconds, the goal)."""
+    attention = prepared(ATTENTION, pipeline="fused")
+    add = prepared(ADD, [f"args.n_elements={PROGRAMS * 1024}"])
+    request = attention.requests[0]
+    lowered = compile_request(request)
+    many = compile_request(add.requests[0])
+    return [
+        ("flash attention, text to lowered IR", here(lambda: compile_request(request)), 0.3),
+        ("ahbmc --help", whole_process("--help"), 0.4),
+        ("ahbmc passes", whole_process("passes"), 0.4),
+        ("ahbmc run examples/vector_add.yaml", whole_process("run", str(ADD)), 1.0),
+        ("flash attention, simulated", here(simulating(attention, lowered)), 0.5),
+        (f"{PROGRAMS:,} programs of vector_add, simulated", here(simulating(add, many), 3), 3.0),
+    ]
+
+
+def main() -> int:
+    # As the command line does: compiling makes many small objects that live long.
+    gc.set_threshold(200_000, 20, 100)
+    print(f"{'CPU seconds':<46}{'ours':>7}  {'goal':>5}")
+    for what, ours, goal in rows():
+        print(f"{what:<46}{ours:>7.3f}  {goal:>5.1f}  {'' if ours <= goal else 'over the goal'}".rstrip())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
