@@ -153,6 +153,13 @@ def _integers(_: Emitter, item: Item) -> Item:
 
 def _dtype(_: Emitter, item: Item) -> Item:
     item = known(item)
+    if not isinstance(item, DType):
+        raise TypeFault(f"a type such as tl.float32 is needed, not {describe(item)}")
+    return item
+
+
+def _type(_: Emitter, item: Item) -> Item:
+    item = known(item)
     if not isinstance(item, DType | PointerType):
         raise TypeFault(f"a type such as tl.float32 is needed, not {describe(item)}")
     return item
@@ -181,6 +188,7 @@ KINDS: dict[str, Callable[[Emitter, Item], Item]] = {
     "shape": _shape,
     "ints": _integers,
     "dtype": _dtype,
+    "type": _type,  # a number's type or a pointer's
     "axis": _axis,
     "hint": _item,  # accepted and kept as a hint, or ignored
 }

@@ -152,13 +152,16 @@ class Loops(Statements):
     def _while(self, statement: syntax.While) -> None:
         if statement.orelse:
             raise self.emit.unsupported("`else` of a loop", site=self.site(statement))
-        test = syntax.Evaluate(statement.test.span, statement.test)
-        carried = Carried(self, (test, *statement.body), statement)
+        named = next((n for n in scopes.walk(statement.test) if isinstance(n, syntax.Named)), None)
+        if named is not None:
+            raise self.emit.unsupported("`:=` in the condition of a loop", site=self.site(named))
+        carried = Carried(self, statement.body, statement)
         site = self.emit.site
         while True:
             before, after = Block(arg_types=carried.types), Block(arg_types=carried.types)
             condition = self._while_condition(statement, before, carried.enter(list(before.args)))
             if condition is False:
+                _forget(before)
                 return
             left = self._while_body(statement, after, carried.enter(list(after.args)))
             self.emit.site = site

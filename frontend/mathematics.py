@@ -182,13 +182,11 @@ MATHEMATICS: tuple[Builtin, ...] = (
     row("minimum", f"x: value, y: value{_NAN}", _extremum("minimum", "min_nan")),
     row(
         "cast",
-        "input: value, dtype: dtype, fp_downcast_rounding: str = None, bitcast: bool = False",
+        "input: value, dtype: type, fp_downcast_rounding: str = None, bitcast: bool = False",
         _cast,
         method=True,
     ),
-    row(
-        "to", "input: value, dtype: dtype, fp_downcast_rounding: str = None, bitcast: bool = False", _cast, method=True
-    ),
+    row("to", "input: value, dtype: type, fp_downcast_rounding: str = None, bitcast: bool = False", _cast, method=True),
     row(
         "dot",
         "input: block, other: block, acc: block = None, input_precision: str = None, allow_tf32: hint = None, "

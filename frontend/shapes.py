@@ -160,5 +160,5 @@ SHAPES: tuple[Builtin, ...] = (
     row("expand_dims", "input: value, axis: ints", _expand_dims, method=True),
     row("broadcast_to", "input: value, *shape", _broadcast_to, method=True),
     row("broadcast", "input: value, other: value", _broadcast),
-    row("pointer_type", "element_ty: dtype, address_space: hint = 1, const: hint = False", _pointer_type),
+    row("pointer_type", "element_ty: type, address_space: hint = 1, const: hint = False", _pointer_type),
 )

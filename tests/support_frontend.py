@@ -5,7 +5,10 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping
 
+import numpy as np
 import pytest
+from ahbmc.backend_sim.numerics.dtypes import dtype_named
+from ahbmc.backend_sim.numerics.reference import run_reference
 from ahbmc.dialects.errors import AhbmcError, Sources, render
 from ahbmc.dialects.verify import verify
 from ahbmc.frontend import compile_kernel
@@ -50,3 +53,14 @@ def report(body: str, globals_: str = "", **given: Mapping[str, str]) -> str:
     with pytest.raises(AhbmcError) as caught:
         compile_kernel(text, FILE, "k", given.get("signature", SIGNATURE), CONSTANTS)
     return render(caught.value, sources)
+
+
+def ran(
+    body: str, globals_: str = "", *, n: int = 5, out: str = "fp32", size: int = 16, x: str = "fp32"
+) -> list[float]:
+    """What a kernel leaves in `y` (of `size` zeros of type `out`); `x` holds 0, 1, 2, ... of its type."""
+    signature = {"x": f"*{x}", "y": f"*{out}", "n": "i32"}
+    module = compiled(body, globals_, signature=signature)
+    result = np.zeros(size, dtype_named(out))
+    run_reference(module, [np.arange(64).astype(dtype_named(x)), result, n], (1,))
+    return [float(v) for v in result]
