@@ -181,7 +181,7 @@ def _uppers(value: SSAValue, size: Poly, analysis: AffineAnalysis) -> tuple[tupl
             todo.append(op.lhs)
         elif not _beyond(poly, size):
             bounds[poly] = None
-    return tuple(bounds), flags
+    return tuple(bounds), flags[::-1]  # the last one written is outermost
 
 
 def _lowers(value: SSAValue, size: Poly, analysis: AffineAnalysis) -> tuple[Poly, ...]:
