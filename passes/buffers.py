@@ -37,6 +37,11 @@ class Rotation:
     yielded: tuple[int, ...]
     results: tuple[int | None, ...]
 
+    def renumbered(self, plan: Plan) -> Rotation:
+        """The same with the numbers that the classes have at the end."""
+        results = tuple(None if c is None else plan.root(c) for c in self.results)
+        return Rotation(tuple(map(plan.root, self.carried)), tuple(map(plan.root, self.yielded)), results)
+
 
 @dataclass
 class Plan:
@@ -53,7 +58,11 @@ class Plan:
 
     def class_of(self, value: SSAValue) -> int:
         """The number of the class of a value that has storage."""
-        at = self.number[value]
+        return self.root(self.number[value])
+
+    def root(self, number: int) -> int:
+        """The number of the class that a class of this number has become part of."""
+        at = number
         while self.parent[at] != at:
             self.parent[at] = self.parent[self.parent[at]]
             at = self.parent[at]
@@ -199,6 +208,8 @@ def _ties(function: func.FuncOp) -> Plan | list[tuple[Operation, int]]:
         _tie_accumulator(plan, op)
     for op in ops:
         _tie_lanes(plan, op)
+    for loop, rotation in plan.rotations.items():
+        plan.rotations[loop] = rotation.renumbered(plan)
     return plan
 
 
