@@ -10,6 +10,8 @@ from __future__ import annotations
 import sys
 from typing import Any, Literal, NoReturn
 
+from .dialects.elementwise import BY_TL
+
 
 class OutsideKernel(RuntimeError):
     """A function of the kernel language was called by Python."""
@@ -210,79 +212,26 @@ def fdiv(x: Any, y: Any, ieee_rounding: Any = False) -> Any:
     _outside("fdiv")
 
 
-def div_rn(x: Any, y: Any) -> Any:
-    """The quotient of two floats, rounded to nearest."""
-    _outside("div_rn")
-
-
 def abs(x: Any) -> Any:
     """The absolute value."""
     _outside("abs")
 
 
-def exp(x: Any) -> Any:
-    """e to the power of x."""
-    _outside("exp")
+def __getattr__(name: str) -> Any:
+    """The element-wise functions (`exp`, `sqrt`, `erf`, ...): the rows of the table that every level reads."""
+    rows = BY_TL.get(name)
+    if rows is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def function(*_operands: Any) -> Any:
+        _outside(name)
+
+    function.__name__, function.__doc__ = name, f"`{name}` of each element, with {rows[0].arity} operand(s)."
+    return function
 
 
-def exp2(x: Any) -> Any:
-    """2 to the power of x."""
-    _outside("exp2")
-
-
-def log(x: Any) -> Any:
-    """The natural logarithm."""
-    _outside("log")
-
-
-def log2(x: Any) -> Any:
-    """The logarithm to base 2."""
-    _outside("log2")
-
-
-def sqrt(x: Any) -> Any:
-    """The square root."""
-    _outside("sqrt")
-
-
-def sqrt_rn(x: Any) -> Any:
-    """The square root, rounded to nearest."""
-    _outside("sqrt_rn")
-
-
-def rsqrt(x: Any) -> Any:
-    """1 / sqrt(x)."""
-    _outside("rsqrt")
-
-
-def sin(x: Any) -> Any:
-    """The sine."""
-    _outside("sin")
-
-
-def cos(x: Any) -> Any:
-    """The cosine."""
-    _outside("cos")
-
-
-def erf(x: Any) -> Any:
-    """The error function."""
-    _outside("erf")
-
-
-def floor(x: Any) -> Any:
-    """The largest integer not above x."""
-    _outside("floor")
-
-
-def ceil(x: Any) -> Any:
-    """The smallest integer not below x."""
-    _outside("ceil")
-
-
-def fma(x: Any, y: Any, z: Any) -> Any:
-    """x * y + z, rounded once."""
-    _outside("fma")
+def __dir__() -> list[str]:
+    return sorted({*globals(), *BY_TL})
 
 
 def multiple_of(input: Any, values: Any) -> Any:
