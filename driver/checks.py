@@ -5,8 +5,9 @@ An output of only zeros fails whatever the reference says, and so does a replica
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,11 @@ class OutputCheck:
     max_rel_err: float | None = None
     ok: bool | None = None
     reason: str = ""
+
+    def described(self) -> dict[str, Any]:
+        """As an entry of `outputs` in JSON, which knows no NaN and no infinity: they become null."""
+        fields = {key: value for key, value in asdict(self).items() if key != "name"}
+        return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in fields.items()}
 
 
 def expected(check: Check, node: Node, inputs: Mapping[str, Value], folder: Path) -> Array:

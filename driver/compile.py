@@ -13,6 +13,7 @@ from ..backend_sim.target.machine_file import DEFAULT, SET, load_machine
 from ..dialects.errors import AhbmcError, Fault, Place, Sources, fail
 from ..dialects.text import print_module
 from ..passes import PIPELINE_TEXT
+from .command_line import word_place
 from .kernels import find_kernel, kernel_names
 from .lowering import Request, compile_request
 from .prepare import prepare
@@ -27,17 +28,20 @@ def command(arguments: argparse.Namespace) -> int:
         sources.add(PIPELINE_TEXT, arguments.pipeline)
     if Path(arguments.input).suffix in (".yaml", ".yml"):
         if arguments.arg or arguments.const:
-            raise fail("--arg and --const are for kernels; a workload has its own", hint="use --set args.NAME=VALUE")
+            place = word_place(sources, (*arguments.arg, *arguments.const)[0])
+            raise fail(
+                "--arg and --const are for kernels; a workload has its own", place, hint="use --set args.N=VALUE"
+            )
         workload = load(arguments.input, arguments.set, sources)
         requests = prepare(workload, arguments.machine, arguments.pipeline).requests
     else:
         requests = (request_of_kernel(arguments, sources),)
     texts = [print_module(compile_request(r, arguments.emit).module, locations=arguments.debuginfo) for r in requests]
-    write(arguments.output, "// -----\n".join(texts))
+    write(arguments.output, "// -----\n".join(texts), word_place(sources, arguments.output))
     return 0
 
 
-def write(file: str, text: str) -> None:
+def write(file: str, text: str, place: Place | None = None) -> None:
     """Write text to a file, or to standard output for `-`. Raises AhbmcError where the file cannot be written."""
     if file == "-":
         sys.stdout.write(text)
@@ -45,19 +49,21 @@ def write(file: str, text: str) -> None:
     try:
         Path(file).write_text(text, encoding="utf-8")
     except OSError as error:
-        raise fail(f"cannot write {file}: {error.strerror}") from None
+        raise fail(f"cannot write {file}: {error.strerror}", place) from None
 
 
 def request_of_kernel(arguments: argparse.Namespace, sources: Sources) -> Request:
     """The request of `KERNEL.py::NAME --arg ... --const ...`. Raises AhbmcError with every fault of the flags."""
-    path, name = _kernel_of(arguments.input)
+    at = word_place(sources, arguments.input)
+    path, name = _kernel_of(arguments.input, at)
     machine_set = tuple(text.removeprefix("machine.") for text in arguments.set)
     if wrong := [text for text in arguments.set if not text.startswith("machine.")]:
-        raise fail(f"--set {wrong[0]}: without a workload only `machine.` can be set", hint="use --arg and --const")
+        found = f"`{wrong[0]}` cannot be set without a workload; only `machine.` can"
+        raise fail(found, word_place(sources, wrong[0]), hint="use --arg and --const")
     sources.add(SET, "\n".join(machine_set))
     machine = arguments.machine or DEFAULT
-    load_machine(machine, machine_set)
-    kernel = find_kernel(read_text(path, "kernel file"), str(path), name)
+    load_machine(machine, machine_set, place=word_place(sources, machine))
+    kernel = find_kernel(read_text(path, "kernel file", at), str(path), name, at)
     faults: list[Fault] = []
     types = _pairs(arguments.arg, "--arg", "x=*fp16", sources, faults)
     constants = _pairs(arguments.const, "--const", "BLOCK=64", sources, faults)
@@ -89,15 +95,15 @@ def request_of_kernel(arguments: argparse.Namespace, sources: Sources) -> Reques
     return Request(kernel, signature, known, machine, machine_set, arguments.pipeline or "auto")
 
 
-def _kernel_of(text: str) -> tuple[Path, str]:
+def _kernel_of(text: str, place: Place | None) -> tuple[Path, str]:
     """`FILE.py::NAME`, or `FILE.py` where the file has one kernel."""
     if "::" in text or not text.endswith(".py"):
-        return split_kernel(text, None, Path())
+        return split_kernel(text, place, Path())
     path = Path(text)
-    names = kernel_names(read_text(path, "kernel file"), text)
+    names = kernel_names(read_text(path, "kernel file", place), text)
     if len(names) == 1:
         return path, names[0]
-    raise fail(f"{text} has {len(names)} kernels: {', '.join(names) or 'none'}", hint=f"write {text}::NAME")
+    raise fail(f"{text} has {len(names)} kernels: {', '.join(names) or 'none'}", place, hint=f"write {text}::NAME")
 
 
 def _pairs(

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from ..dialects.errors import Sources
+from .command_line import add_command_line
 from .outermost import guarded
 
 _EPILOG = (
@@ -25,6 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as stop:  # argparse has said why
         return stop.code if isinstance(stop.code, int) else 2
     arguments.sources = Sources()
+    add_command_line(arguments.sources, "ahbmc", sys.argv[1:] if argv is None else argv)
     return guarded("ahbmc", lambda: arguments.command(arguments), arguments.sources)
 
 

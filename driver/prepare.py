@@ -8,6 +8,7 @@ from ..backend_sim.target.machine import Machine
 from ..backend_sim.target.machine_file import load_machine
 from ..dialects.errors import AhbmcError, Fault
 from ..passes.pipeline_text import instantiate
+from .command_line import word_place
 from .kernels import Kernel, find_kernel
 from .launches import Bindings, bind_all
 from .lowering import Request
@@ -30,7 +31,9 @@ def prepare(workload: Workload, machine: str | None, pipeline: str | None) -> Pr
     """Bind a workload (without contents of tensors); `machine` and `pipeline` go over the file's. Raises AhbmcError."""
     name, place = machine or workload.file.machine, workload.document.at("machine").place
     folder = None if machine else workload.folder
-    target = load_machine(name, workload.machine_set, folder, None if machine else place)
+    if machine:
+        place = word_place(workload.sources, machine)
+    target = load_machine(name, workload.machine_set, folder, place)
     if folder is not None and (folder / name).is_file():
         name = str(folder / name)
     faults: list[Fault] = []

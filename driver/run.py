@@ -8,7 +8,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -19,6 +19,7 @@ from ..dialects.errors import AhbmcError, Fault, Sources, fail
 from ..passes import PIPELINE_TEXT
 from . import expressions
 from .checks import OutputCheck, compare, expected, unchecked, wide
+from .command_line import word_place
 from .execution import Executed, compile_all, execute, reads_memory
 from .launches import Lookup, bind_all
 from .lowering import Request
@@ -28,6 +29,7 @@ from .workload import load
 from .workload_schema import Check
 
 CHECK_FAILED = 3
+WRONG_USAGE = 2
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ def outcome_of(
         kernel=", ".join(kernels),
         pipeline=", ".join(dict.fromkeys(r.pipeline for r in requests)),
         check=check,
-        outputs={o.name: {k: v for k, v in asdict(o).items() if k != "name"} for o in outputs},
+        outputs={o.name: o.described() for o in outputs},
         wall_s=executed.seconds,
         events=executed.execution.events,
         remarks=executed.remarks,
@@ -177,7 +179,8 @@ def command(arguments: argparse.Namespace) -> int:
         sources.add(PIPELINE_TEXT, arguments.pipeline)
     files = [arguments.json, arguments.trace, arguments.oplog, arguments.oplog_text]
     if files.count("-") > 1:
-        raise fail("only one output can be -", hint="give the others a file")
+        print("ahbmc run: error: only one output can be -", file=sys.stderr)
+        return WRONG_USAGE
     outcome = run_workload(
         arguments.workload,
         overrides=tuple(arguments.set),
@@ -186,13 +189,12 @@ def command(arguments: argparse.Namespace) -> int:
         timing_only=arguments.timing_only,
         sources=sources,
     )
-    _write_files(arguments, outcome)
+    _write_files(arguments, outcome, sources)
     if "-" not in files:
         _print_report(arguments, outcome, sources)
     if outcome.failures:
-        from ..dialects.errors import render
-
-        print(render(AhbmcError(*outcome.failures), sources), file=sys.stderr)
+        for fault in outcome.failures:
+            print(f"{fault.place}: {fault.message}" if fault.place else fault.message, file=sys.stderr)
         return CHECK_FAILED
     return 0
 
@@ -213,11 +215,11 @@ def _print_report(arguments: argparse.Namespace, outcome: Outcome, sources: Sour
         sys.stdout.write(text(part))
 
 
-def _write_files(arguments: argparse.Namespace, outcome: Outcome) -> None:
+def _write_files(arguments: argparse.Namespace, outcome: Outcome, sources: Sources) -> None:
     log, machine = outcome.executed.execution.oplog, outcome.executed.machine
 
     def as_json(file: TextIO) -> None:
-        json.dump(outcome.summary(), file, indent=1)
+        json.dump(outcome.summary(), file, indent=1, allow_nan=False)
         file.write("\n")
 
     def as_trace(file: TextIO) -> None:
@@ -230,13 +232,13 @@ def _write_files(arguments: argparse.Namespace, outcome: Outcome) -> None:
 
         write_text(log, machine, file)
 
-    _write(arguments.json, as_json)
-    _write(arguments.trace, as_trace)
-    _write(arguments.oplog_text, as_text)
-    _write(arguments.oplog, log.write, binary=True)
+    _write(arguments.json, as_json, sources)
+    _write(arguments.trace, as_trace, sources)
+    _write(arguments.oplog_text, as_text, sources)
+    _write(arguments.oplog, log.write, sources, binary=True)
 
 
-def _write(name: str | None, write: Callable[[Any], None], *, binary: bool = False) -> None:
+def _write(name: str | None, write: Callable[[Any], None], sources: Sources, *, binary: bool = False) -> None:
     """Let `write` fill the file `name`, standard output for `-`. Raises AhbmcError where it cannot be written."""
     if name is None:
         return
@@ -252,4 +254,4 @@ def _write(name: str | None, write: Callable[[Any], None], *, binary: bool = Fal
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise fail(f"cannot write {name}: {error.strerror}") from None
+        raise fail(f"cannot write {name}: {error.strerror}", word_place(sources, name)) from None

@@ -14,6 +14,7 @@ from pathlib import Path
 from ..backend_sim.target.document import Node, decode, parse, with_value
 from ..backend_sim.target.machine_file import SET
 from ..dialects.errors import AhbmcError, Fault, Place, Sources, fail
+from .command_line import word_place
 from .workload_schema import Argument, Constant, LaunchEntry, Map, Options, WorkloadFile
 
 
@@ -94,7 +95,10 @@ def load(path: str | Path, overrides: Sequence[str] = (), sources: Sources | Non
     """
     path = Path(path)
     sources = sources or Sources()
-    text = read_text(path, "workload file")
+    at = word_place(sources, str(path))
+    if path.suffix == ".py":
+        raise fail(f"{path} is a kernel file; a workload file (.yaml) is needed", at, hint="see docs/workload.md")
+    text = read_text(path, "workload file", at)
     sources.add(str(path), text)
     document = parse(text, str(path))
     if not isinstance(document.value, dict):

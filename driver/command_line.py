@@ -1,0 +1,25 @@
+"""The command line as a text that places point into: what is wrong with an argument is shown with a caret too."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from ..dialects.errors import Place, Sources
+
+COMMAND_LINE = "<command line>"
+
+
+def add_command_line(sources: Sources, program: str, argv: Sequence[str]) -> None:
+    """Make the words of the command line known to `word_place`."""
+    sources.add(COMMAND_LINE, shlex.join([program, *argv]))
+
+
+def word_place(sources: Sources, word: str) -> Place | None:
+    """Where `word` stands on the command line; None where it does not, as in a call from Python."""
+    text, quoted = sources.texts.get(COMMAND_LINE, ""), shlex.quote(word)
+    for before in (" ", "="):
+        at = text.find(before + quoted)
+        if at >= 0:
+            return Place(COMMAND_LINE, 1, at + 2, at + 2 + len(quoted))
+    return None
