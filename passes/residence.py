@@ -113,10 +113,11 @@ def _adds_offsets(pointers: SSAValue) -> bool:
     op = pointers.owner
     if not isinstance(op, tl.AddPtrOp):
         return not isinstance(op, tl.SplatOp | tl.ExpandDimsOp | tl.BroadcastOp | tl.ReshapeOp | tl.TransOp)
-    return not isinstance(_through_views(op.pointer).owner, tl.SplatOp)
+    return not isinstance(through_views(op.pointer).owner, tl.SplatOp)
 
 
-def _through_views(value: SSAValue) -> SSAValue:
+def through_views(value: SSAValue) -> SSAValue:
+    """What a chain of views looks at."""
     while isinstance(value.owner, VIEW_OPS):
         value = value.owner.operands[0]
     return value

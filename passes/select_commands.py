@@ -17,7 +17,7 @@ from ..dialects.shapes import element_of, is_float, shape_of
 from .cpu_scalars import scalar_of, zero_of
 from .emission import Emission, view_axes
 from .math_kinds import is_lane_by_lane, math_kind
-from .residence import KeepOp, Residence
+from .residence import KeepOp, Residence, through_views
 
 
 def select(e: Emission, op: Operation) -> bool:
@@ -79,11 +79,14 @@ def _pointers(e: Emission, op: Operation) -> None:
         case tl.SplatOp():
             e.bases[result], e.views[result] = op.operand, e.constant(0)
         case tl.AddPtrOp():
-            e.bases[result] = e.bases[op.pointer]
             if e.residences.has_storage(result):
+                e.bases[result] = e.bases[op.pointer]
                 e.insert(ahbm.MathOp("addi", [_offset(e, op.pointer), _wide(e, op.offset)], e.buffer(result)))
             else:
-                e.views[result] = e.operand(op.offset)
+                # The first step away from one pointer, which may lie behind an argument by an offset of its own.
+                splat = through_views(op.pointer).owner
+                assert isinstance(splat, tl.SplatOp)
+                e.bases[result], e.views[result] = splat.operand, e.operand(op.offset)
         case tl.ExpandDimsOp() | tl.BroadcastOp() | tl.TransOp():
             e.bases[result] = e.bases[op.operand]
             source = _offset(e, op.operand)
