@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -61,15 +62,22 @@ def _composite(op: ahbm.CompositeOp, machine: Machine) -> Iterator[Fault]:
     bound, size = machine.composite_max_bytes, op.logical_bytes
     if size <= bound:
         return
-    ops = [f"{spec.kind.data}: {each} bytes" for spec, each in zip(op.specs, op.spec_bytes, strict=True)]
+    ops = [(spec.kind.data, each) for spec, each in zip(op.specs, op.spec_bytes, strict=True)]
     handles = size - sum(op.spec_bytes)
     yield Fault(
         f"a composite of {len(ops)} ops has {size} bytes; a command has {bound} at most, {size - bound} fewer",
         place_of(op.location),
         Category.DOES_NOT_FIT,
         "leave some of the ops outside of the composite: nothing is split silently",
-        (*ops, f"framing and written handles: {handles} bytes"),
+        (*_listed(ops), f"framing and written handles: {handles} bytes"),
     )
+
+
+def _listed(ops: list[tuple[str, int]]) -> Iterator[str]:
+    """One line per op; the same op several times in a row is one line."""
+    for (kind, size), same in groupby(ops):
+        count = len(list(same))
+        yield f"{kind}: {size} bytes" + (f", {count} times" if count > 1 else "")
 
 
 def _gemm_operands(op: ahbm.CompositeOp) -> tuple[int, ...]:

@@ -62,7 +62,7 @@ class LowerToCommandsPass(ModulePass):
 
 def _lower(function: func.FuncOp) -> None:
     _refuse_unknown(function)
-    _make_carried_pointers_numbers(function)
+    _refuse_carried_pointers(function)
     emission = Emission(plan_buffers(function), function.body.block)
     _make_indices(function, emission)
     walk = _Walk(emission)
@@ -87,23 +87,24 @@ def _refuse_unknown(function: func.FuncOp) -> None:
         raise AhbmcError(*faults)
 
 
-def _make_carried_pointers_numbers(function: func.FuncOp) -> None:
+def _refuse_carried_pointers(function: func.FuncOp) -> None:
     """Blocks of pointers that a loop or a branch hands on, and that the analysis cannot follow, have no fixed base."""
-    faults: list[Fault] = []
-    for op in in_program_order(function.body, enters):
-        if isinstance(op, scf.ForOp | scf.IfOp):
-            faults += [
-                Fault(
-                    "a block of pointers that is handed on in no regular way cannot be lowered",
-                    place_of(op.location),
-                    Category.UNSUPPORTED,
-                    "carry a block of offsets and add it to one pointer where it is used",
-                )
-                for result in op.results
-                if is_block(result) and isinstance(element_of(result.type), tl.PointerType)
-            ]
+    faults = [
+        Fault(
+            "a block of pointers that is handed on in no regular way cannot be lowered",
+            place_of(op.location),
+            Category.UNSUPPORTED,
+            "carry a block of offsets and add it to one pointer where it is used",
+        )
+        for op in in_program_order(function.body, enters)
+        if isinstance(op, scf.ForOp | scf.IfOp) and any(_is_pointers(r) for r in op.results)
+    ]
     if faults:
         raise AhbmcError(*faults)
+
+
+def _is_pointers(value: SSAValue) -> bool:
+    return is_block(value) and isinstance(element_of(value.type), tl.PointerType)
 
 
 def _make_indices(function: func.FuncOp, e: Emission) -> None:
