@@ -1,0 +1,211 @@
+"""The command line: what commands print, which files they write, and with which status they end."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from ahbmc.driver.main import main
+from ahbmc.passes import PASS_NAMES
+from ahbmc.passes.pipelines import PIPELINES
+
+KERNEL = """\
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def scale(x_ptr, y_ptr, n, factor, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n)
+    tl.store(y_ptr + i, x * factor, mask=i < n)
+"""
+WORKLOAD = """\
+kernel: scale.py::scale
+args:
+  x_ptr: {shape: [n], dtype: fp32, init: {normal: {seed: 1}}}
+  y_ptr: {shape: [n], dtype: fp32}
+  n: 300
+  factor: 3.0
+const: {BLOCK: 128}
+grid: ["cdiv(n, BLOCK)"]
+check: {y_ptr: {reference: "x_ptr * factor", rtol: 1e-6, atol: 1e-6}}
+"""
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def workload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    (tmp_path / "scale.py").write_text(KERNEL)
+    (tmp_path / "scale.yaml").write_text(WORKLOAD)
+    monkeypatch.chdir(tmp_path)
+    return "scale.yaml"
+
+
+def test_run_reports_and_passes(workload: str, capsys: Capture) -> None:
+    assert main(["run", workload]) == 0
+    out, err = capsys.readouterr()
+    assert "scale.py::scale on ahbm-2sip, pipeline auto, 3 programs on 1 PE" in out
+    assert "check pass" in out and "Verdict" in out
+    assert err == ""
+
+
+def test_run_json_has_the_keys_of_the_contract(workload: str, capsys: Capture) -> None:
+    assert main(["run", workload, "--json", "-"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["schema"], found["kernel"], found["machine"]) == (1, "scale.py::scale", "ahbm-2sip")
+    assert (found["pipeline"], found["check"]) == ("auto", "pass")
+    assert sum(found["attribution"].values()) == pytest.approx(found["latency_ns"], abs=1e-6)
+    assert found["commands"]["total"] == 9 and found["commands"]["dma_read"] == 3
+    assert found["bytes"]["hbm_read_useful"] == found["bytes"]["hbm_write"] == 1200
+    assert {"issue_cycles", "issue_cycles_max", "engines", "roofline", "events"} <= found.keys()
+    assert {"compile", "simulate", "values"} <= found["wall_s"].keys()
+    assert {"bound", "floor_ns", "fraction"} <= found["roofline"].keys()
+    output = found["outputs"]["y_ptr"]
+    assert (output["shape"], output["dtype"], output["ok"]) == ([300], "fp32", True)
+    assert output["max_abs_err"] < 1e-6 and output["max_rel_err"] < 1e-6
+
+
+def test_failed_check_is_status_3_and_says_where(workload: str, capsys: Capture) -> None:
+    assert main(["run", workload, "--set", "check.y_ptr.reference=x_ptr"]) == 3
+    out, err = capsys.readouterr()
+    assert "check fail" in out
+    assert err.startswith("scale.yaml:9:16: check of `y_ptr` failed: 300 of 300 elements are off; first at [0]")
+
+
+def test_not_a_number_in_an_output_is_valid_json(workload: str, capsys: Capture) -> None:
+    assert main(["run", workload, "--set", "args.factor=.nan", "--json", "-"]) == 0
+    assert json.loads(capsys.readouterr().out)["outputs"]["y_ptr"]["max_abs_err"] == 0
+    set_reference = ["--set", "args.factor=.nan", "--set", "check.y_ptr.reference=x_ptr"]
+    assert main(["run", workload, *set_reference, "--json", "-"]) == 3
+    assert json.loads(capsys.readouterr().out)["outputs"]["y_ptr"]["max_abs_err"] is None
+
+
+def test_all_zero_output_fails(workload: str, capsys: Capture) -> None:
+    assert main(["run", workload, "--set", "args.factor=0.0"]) == 3
+    assert "the output is all zero" in capsys.readouterr().err
+
+
+def test_timing_only_takes_the_same_time_and_checks_nothing(workload: str, capsys: Capture) -> None:
+    main(["run", workload, "--json", "-"])
+    full = json.loads(capsys.readouterr().out)
+    assert main(["run", workload, "--timing-only", "--json", "-"]) == 0
+    timing = json.loads(capsys.readouterr().out)
+    assert timing["latency_ns"] == full["latency_ns"]
+    assert (timing["check"], timing["outputs"]) == ("skipped", {})
+
+
+def test_run_writes_the_files_that_are_asked_for(workload: str, capsys: Capture) -> None:
+    files = ["--json", "r.json", "--trace", "t.json", "--oplog", "log.bin", "--oplog-text", "log.txt"]
+    assert main(["run", workload, *files, "--by-line"]) == 0
+    assert "Latency by line" in capsys.readouterr().out
+    latency = json.loads(Path("r.json").read_text())["latency_ns"]
+    assert json.loads(Path("t.json").read_text())["traceEvents"]
+    text = Path("log.txt").read_text()
+    assert f"latency {latency:.3f} ns" in text and "scale.py:8:9" in text
+    first = Path("log.bin").read_bytes()
+    main(["run", workload, "--oplog", "log.bin"])
+    assert Path("log.bin").read_bytes() == first
+
+
+def test_machine_and_overrides_change_the_run(workload: str, capsys: Capture) -> None:
+    slow = ["--set", "machine.pe.cpu.fixed_cycles_single=40", "--set", "const.BLOCK=256"]
+    main(["run", workload, "--machine", "tiny", *slow, "--json", "-"])
+    found = json.loads(capsys.readouterr().out)
+    assert found["machine"] == "tiny"
+    assert found["commands"]["total"] == 6
+    assert found["issue_cycles"] > 6 * 40
+
+
+def test_several_launches_share_a_tensor(workload: str, capsys: Capture) -> None:
+    """The second launch reads what the first has written; the check sees the memory at the end."""
+    Path("two.yaml").write_text(
+        "args: {a: {shape: [64], dtype: fp32, init: {normal: {}}}, b: {shape: [64], dtype: fp32},"
+        " c: {shape: [64], dtype: fp32}}\n"
+        "const: {BLOCK: 64}\n"
+        "check: {c: {reference: a * 6}, b: {reference: a * 2}}\n"
+        "launches:\n"
+        "  - {kernel: 'scale.py::scale', args: {x_ptr: a, y_ptr: b, n: 64, factor: 2.0}}\n"
+        "  - {kernel: 'scale.py::scale', args: {x_ptr: b, y_ptr: c, n: 64, factor: 3.0}}\n"
+    )
+    assert main(["run", "two.yaml", "--json", "-"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["check"] == "pass"
+    assert set(found["outputs"]) == {"b", "c"}
+
+
+@pytest.mark.parametrize(("level", "has", "lacks"), [("tl", "tl.load", "ahbm.dma_read"), ("ahbm", "ahbm.math", "tl.")])
+def test_compile_a_workload(workload: str, capsys: Capture, level: str, has: str, lacks: str) -> None:
+    assert main(["compile", workload, "--emit", level]) == 0
+    out = capsys.readouterr().out
+    assert has in out and "ahbm.value = 300 : i32" in out
+    assert lacks not in out.replace("!tl.ptr", "").replace("tl.kernel", "")
+
+
+def test_compile_a_kernel(workload: str, capsys: Capture) -> None:
+    flags = ["--arg", "x_ptr=*bf16", "--arg", "y_ptr=*fp32", "--arg", "n=i64", "--arg", "factor=fp32"]
+    assert main(["compile", "scale.py::scale", *flags, "--const", "BLOCK=32", "--emit", "tl", "-o", "out.mlir"]) == 0
+    assert capsys.readouterr().out == ""
+    text = Path("out.mlir").read_text()
+    assert "@scale(%x_ptr: !tl.ptr<bf16>, %y_ptr: !tl.ptr<f32>, %n: i64, %factor: f32)" in text
+
+
+def test_listings(capsys: Capture) -> None:
+    assert main(["passes"]) == 0
+    listed = capsys.readouterr().out
+    assert all(f"\n{name} " in f"\n{listed}" for name in PASS_NAMES)
+    for name in PASS_NAMES:
+        assert main(["passes", name]) == 0
+        manual = capsys.readouterr().out
+        assert "needs:" in manual and "keeps:" in manual and "options:" in manual, name
+    assert main(["pipelines"]) == 0
+    listed = capsys.readouterr().out
+    assert all(f"\n{name}\n" in f"\n{listed}" for name in PIPELINES)
+    assert main(["recipes"]) == 0
+    assert "softmax_merge" in capsys.readouterr().out
+    assert main(["machines"]) == 0
+    assert "ahbm-2sip" in capsys.readouterr().out
+    assert main(["passes", "csee"]) == 1
+    assert "did you mean `cse`?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("argv", [[], ["run"], ["frobnicate"], ["run", "x.yaml", "--json"], ["run", "x", "--nope"]])
+def test_wrong_usage_is_status_2(argv: list[str], capsys: Capture) -> None:
+    assert main(argv) == 2
+    assert "usage: ahbmc" in capsys.readouterr().err
+
+
+def test_two_outputs_on_standard_output_are_wrong_usage(workload: str, capsys: Capture) -> None:
+    assert main(["run", workload, "--json", "-", "--trace", "-"]) == 2
+    assert "only one output can be -" in capsys.readouterr().err
+
+
+def test_help_lists_what_there_is(capsys: Capture) -> None:
+    assert main(["--help"]) == 0
+    out = capsys.readouterr().out
+    assert all(command in out for command in ("run", "compile", "passes", "pipelines", "recipes", "machines"))
+    assert "70 internal" in out.replace("\n", " ")
+
+
+def test_a_fault_of_ours_is_internal_and_no_traceback(
+    workload: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("a fault that nobody expected")
+
+    monkeypatch.delenv("AHBMC_DEBUG", raising=False)
+    monkeypatch.setattr("ahbmc.driver.run.run_workload", broken)
+    assert main(["run", workload]) == 70
+    err = capsys.readouterr().err
+    assert "ZeroDivisionError: a fault that nobody expected [internal]" in err
+    assert "Traceback" not in err
+
+
+def test_importing_the_command_line_imports_nothing_slow() -> None:
+    """What `--help` may not wait for: numpy, xDSL, SimPy, rich, Lark, YAML."""
+    code = "import sys, ahbmc.driver.main; print(*sorted({m.split('.')[0] for m in sys.modules}))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"numpy", "xdsl", "simpy", "rich", "lark", "yaml", "msgspec"} & set(loaded)
