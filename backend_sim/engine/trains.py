@@ -103,7 +103,7 @@ class Train:
             led = pieces[-1].path(count - 1, busy)
 
         for piece in self.pieces:
-            if service >= piece.period:
+            if service > piece.period:
                 if piece.time < busy:
                     behind(piece, 0, piece.count)
                     continue
@@ -112,7 +112,8 @@ class Train:
                     behind(piece, 1, piece.count - 1)
                 continue
             gap = piece.period - service
-            late = min(piece.count, max(0, -(-(busy - piece.time) // gap)))
+            behind_by = max(0, busy - piece.time)
+            late = min(piece.count, -(-behind_by // gap)) if gap else piece.count if behind_by else 0
             if late:
                 behind(piece, 0, late)
             if late < piece.count:
