@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from xdsl.dialects import func
+from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -52,13 +52,33 @@ def choose(product: tl.DotOp | tl.GemmOp, machine: Machine, wanted: Stage | None
         choice = _choose_gemm(product, machine, wanted)
     if weigh_single:
         facts = facts_of(product, machine)
-        composite = composite_gemm_ps(machine, _staging(facts, choice.staged, product))
+        composite = _composite_ps(machine, _staging(facts, choice.staged, product), _in_loop(product))
         single = single_gemm_ps(machine, facts)
         if single < composite:
             return Choice(
                 single=True, reason=f"single ops take about {single // 1000} ns, a composite {composite // 1000}"
             )
     return replace(choice, reason=", ".join(f"{n} {'staged' if n in choice.staged else 'streamed'}" for n in "ab"))
+
+
+def _composite_ps(machine: Machine, facts: GemmFacts, in_loop: bool) -> int:
+    """What a composite adds to the time of the kernel.
+
+    PE_CPU does not wait for it, so in a loop it overlaps with its neighbours: it costs what the same rows again would
+    cost in one composite, and its issue at least. What it stages PE_CPU does wait for.
+    """
+    alone = composite_gemm_ps(machine, facts)
+    if not in_loop or facts.staged != "none":
+        return alone
+    more = composite_gemm_ps(machine, replace(facts, m=2 * facts.m)) - alone
+    return max(more, composite_gemm_ps(machine, replace(facts, m=0)))
+
+
+def _in_loop(op: Operation) -> bool:
+    at = op.parent_op()
+    while at is not None and not isinstance(at, scf.ForOp):
+        at = at.parent_op()
+    return at is not None
 
 
 def _choose_dot(dot: tl.DotOp, machine: Machine, wanted: Stage | None) -> Choice:

@@ -55,15 +55,15 @@ CASES: dict[str, tuple[str, Any]] = {
         "c = a\nd = b\nfor t in range(n):\n    e = c + d * 0.5\n    c = e\n    d = e\ntl.store(o + i, c - 3 * d)"
     ),
     "a carried block becomes a constant and an outer block": _vector(
-        "c = a\nd = a\nfor t in range(n):\n    c = tl.full((16,), 2.0, tl.float32)\n    d = b\ntl.store(o + i, c * d + a)"
+        "c = a\nd = a\nfor t in range(n):\n    c = tl.full((16,), 2.0, tl.float32)\n    d = b\n"
+        "tl.store(o + i, c * d + a)"
     ),
     "no iteration at all": _vector("c = a\nfor t in range(n - 5):\n    c = c + b\ntl.store(o + i, c)"),
-    "a branch that changes a block": _vector(
-        "if n > 3:\n    a = a + b\nelse:\n    a = a - b\ntl.store(o + i, a * b)"
-    ),
+    "a branch that changes a block": _vector("if n > 3:\n    a = a + b\nelse:\n    a = a - b\ntl.store(o + i, a * b)"),
     "a branch that leaves a block alone": _vector("c = a\nif n < 3:\n    c = c * b\ntl.store(o + i, c + a)"),
     "a branch in a loop": _vector(
-        "for t in range(n):\n    if t % 2 == 0:\n        a = a + b\n    else:\n        b = a * 0.5\ntl.store(o + i, a - b)"
+        "for t in range(n):\n    if t % 2 == 0:\n        a = a + b\n    else:\n        b = a * 0.5\n"
+        "tl.store(o + i, a - b)"
     ),
     "a scalar of a reduction as a factor, a condition and a bound": _vector(
         "s = tl.sum(a, 0)\nif s > 0:\n    b = b * s\nm = tl.max(tl.abs(a), 0).to(tl.int32) + 2\n"
