@@ -23,7 +23,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the tool on `argv` (None: the process's); returns the exit status: 0, 1 for the user's error, 2 for wrong
     usage.
     """
-    args = argument_parser().parse_args(argv)
+    parser = argument_parser()
+    args = parser.parse_args(argv)
+    if args.passes and args.flags:
+        parser.error(f"--{args.flags[0]} beside a pipeline: name all passes in the one or in the other way")
+    args.passes = args.passes or ",".join(args.flags)
     sources = Sources()
     sources.add(PIPELINE_TEXT, args.passes)
     return guarded("ahbmc-opt", lambda: _run(args, sources), sources)
@@ -43,10 +47,13 @@ def argument_parser() -> argparse.ArgumentParser:
         "--passes",
         "--pass-pipeline",
         default="",
+        type=_inside_module,
         metavar="PIPELINE",
-        help="'pass{option=1},pass' or the name of a pipeline",
+        help="'pass{option=1},pass' or the name of a pipeline; a pass alone may be a flag: --cse",
     )
-    add("-o", "--output-file", metavar="FILE", help="where the IR goes (default: standard output)")
+    for name in PASS_NAMES:
+        add(f"--{name}", action="append_const", dest="flags", const=name, default=[], help=argparse.SUPPRESS)
+    add("-o", "--output-file", default="-", metavar="FILE", help="where the IR goes (default: standard output)")
     kernel = parser.add_argument_group("for .py input")
     kernel.add_argument("--kernel", metavar="NAME", help="which kernel of the file (default: the only one)")
     kernel.add_argument(
@@ -88,8 +95,16 @@ def argument_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _inside_module(pipeline: str) -> str:
+    """A pipeline as mlir-opt writes it, `builtin.module(pass,pass)`, is the list in it: all our passes are of
+    modules.
+    """
+    return pipeline.strip().removeprefix("builtin.module(").removesuffix(")")
+
+
 def _run(args: argparse.Namespace, sources: Sources) -> int:
     from ..passes import build_pipeline
+    from .compile import write
     from .opt_input import SPLIT, parts
     from .opt_part import Instrumentation, process
 
@@ -104,10 +119,7 @@ def _run(args: argparse.Namespace, sources: Sources) -> int:
         failed = max(failed, status)
         outputs.append(output)
     result = f"{SPLIT}\n".join(outputs)
-    if args.output_file and args.output_file != "-":
-        Path(args.output_file).write_text(result, encoding="utf-8")
-    else:
-        sys.stdout.write(result)
+    write(args.output_file, result)
     instrumentation.report()
     return failed
 

@@ -35,11 +35,32 @@ def test_a_pass_runs_and_the_result_is_printed(source: Path, capsys: Capture) ->
     assert capsys.readouterr().out.count("arith.addi") == 1
 
 
+@pytest.mark.parametrize("arguments", [["--cse"], ["--licm", "--cse"], ["--pass-pipeline=builtin.module(licm,cse)"]])
+def test_passes_are_named_as_mlir_opt_names_them(source: Path, capsys: Capture, arguments: list[str]) -> None:
+    """A flag per pass, or a pipeline of the module."""
+    assert opt.main([*arguments, str(source)]) == 0
+    assert capsys.readouterr().out.count("arith.addi") == 1
+
+
+def test_flags_beside_a_pipeline_are_wrong_usage(source: Path, capsys: Capture) -> None:
+    """Their order would be a guess."""
+    with pytest.raises(SystemExit) as caught:
+        opt.main([str(source), "--cse", "-p", "licm"])
+    assert caught.value.code == 2
+    assert "--cse beside a pipeline" in capsys.readouterr().err
+
+
 def test_standard_input_is_read_for_a_dash(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     """`-` is IR on standard input, and its places say so."""
     monkeypatch.setattr(sys, "stdin", io.StringIO("func.func @f() { tl.nonsense }"))
     assert opt.main(["-"]) == 1
     assert "<stdin>:1:18: error: Operation tl.nonsense is not registered" in capsys.readouterr().err
+
+
+def test_a_result_that_cannot_be_written(source: Path, tmp_path: Path, capsys: Capture) -> None:
+    """One line of error, status 1."""
+    assert opt.main([str(source), "-o", str(tmp_path / "no" / "out.mlir")]) == 1
+    assert "error: cannot write" in capsys.readouterr().err
 
 
 def test_the_result_goes_to_a_file(source: Path, tmp_path: Path, capsys: Capture) -> None:
