@@ -48,6 +48,14 @@ class Case:
     arguments: Mapping[str, Any]
     grid: tuple[int, ...]
 
+    def __repr__(self) -> str:
+        """What a failing test prints: the kernel and the numbers that it was called with."""
+        kernel, numbers = (
+            self.request.kernel,
+            {n: v for n, v in self.arguments.items() if not isinstance(v, np.ndarray)},
+        )
+        return f"{kernel.source}\n{kernel.name}[{self.grid}]({numbers}, {dict(self.request.constants)})"
+
 
 def random_array(shape: Sequence[int], name: str, seed: int) -> Array:
     """Normal numbers (integers from -8 to 8 for integer types) of a Triton type."""
