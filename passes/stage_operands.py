@@ -131,7 +131,8 @@ def _count(make: _Maker, gemm: tl.GemmOp, size: SSAValue) -> SSAValue:
     """How many pieces of `size` lanes K has."""
     region = next(v.owner for v in (gemm.a, gemm.b) if isinstance(v.owner, RegionOp))
     axis = 1 if region is gemm.a.owner else 0
-    return make.insert(arith.CeilDivSIOp(region.sizes[axis], size))
+    beyond = make.insert(arith.SubiOp(size, make.constant(1)))
+    return make.insert(arith.DivSIOp(make.insert(arith.AddiOp(region.sizes[axis], beyond)), size))
 
 
 def _loop(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from ahbmc.backend_sim.numerics.dtypes import Array
+from ahbmc.dialects import ahbm
 from support_values import case_of_text, check_every_pass, random_array
 
 HEAD = "import triton\nimport triton.language as tl\n\n\n@triton.jit\n"
@@ -138,3 +139,57 @@ def test_values(name: str, pipeline: str) -> None:
     source, (arguments, constants, grid) = CASES[name]
     case = case_of_text(source, "k", arguments, constants, grid)
     check_every_pass(case, pipeline)
+
+
+MATMUL = """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(x, y, o, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    i = tl.program_id(0) * BM + tl.arange(0, BM)
+    j = tl.program_id(1) * BN + tl.arange(0, BN)
+    acc = tl.zeros((BM, BN), tl.float32)
+    for k in range(0, K, BK):
+        r = k + tl.arange(0, BK)
+        a = tl.load(x + i[:, None] * K + r[None, :], mask=(i[:, None] < M) & (r[None, :] < K), other=0.0)
+        b = tl.load(y + r[:, None] * N + j[None, :], mask=(r[:, None] < K) & (j[None, :] < N), other=0.0)
+        acc = tl.dot(a, b, acc)
+    acc = tl.maximum(acc, 0.0)
+    tl.store(o + i[:, None] * N + j[None, :], acc.to(tl.float16), mask=(i[:, None] < M) & (j[None, :] < N))
+"""
+
+
+@pytest.mark.parametrize(
+    ("stage", "sizes", "blocks"),
+    [
+        ("a", (70, 33, 100), (32, 16, 32)),
+        ("b", (70, 33, 100), (32, 16, 32)),
+        # One block of A over the whole of K has 1.25 MB, more than the scratch: it is read in pieces.
+        ("a", (128, 20, 5000), (128, 32, 64)),
+        ("b", (20, 128, 5000), (32, 128, 64)),
+        ("auto", (128, 20, 5000), (128, 32, 64)),
+    ],
+)
+def test_staging(stage: str, sizes: tuple[int, int, int], blocks: tuple[int, int, int]) -> None:
+    """An operand staged over the whole of K, at once or in pieces, gives the same values."""
+    m, n, k = sizes
+    arguments = {
+        "x": _array(m, k, kind="fp16"),
+        "y": _array(k, n, seed=2, kind="fp16"),
+        "o": np.zeros((m, n), np.float16),
+        "M": m,
+        "N": n,
+        "K": k,
+    }
+    constants = dict(zip(("BM", "BN", "BK"), blocks, strict=True))
+    grid = (-(-m // blocks[0]), -(-n // blocks[1]))
+    options = {"form-composites": {"stage": stage}}
+    module = check_every_pass(case_of_text(MATMUL, "k", arguments, constants, grid, options=options), "composite")
+    composites = [op for op in module.walk() if isinstance(op, ahbm.CompositeOp)]
+    in_pieces = stage != "auto" and k == 5000
+    assert len(composites) == (2 if in_pieces else 1)
+    # The last composite (of the last piece) takes the maximum along and writes HBM itself.
+    assert [spec.kind.data for spec in composites[-1].specs][-1] == "max"
+    assert not any(isinstance(op, ahbm.DmaWriteOp) for op in module.walk())
