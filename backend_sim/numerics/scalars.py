@@ -134,6 +134,24 @@ def scalar_function(row: Elementwise, dtype: DType) -> Callable[..., Any]:
     return lambda *operands: number(function(*(np.asarray(o, dtype=dtype) for o in operands)))
 
 
+def _rounded_down(a: int, b: int) -> int:
+    return 0 if b == 0 else a // b
+
+
+def _rounded_up(a: int, b: int) -> int:
+    return 0 if b == 0 else -(-a // b)
+
+
+def _division(exact: Callable[[int, int], int]) -> Handler:
+    """A division that passes make of sizes and bounds; there is no row for it, as no kernel can say it on blocks."""
+
+    def handler(op: Operation, builder: Builder) -> Step:
+        wrap = python_integer(numpy_dtype(op.results[0].type))
+        return binary(lambda a, b: wrap(exact(a, b)), op, builder)
+
+    return handler
+
+
 def _compare(op: Operation, builder: Builder) -> Step:
     assert isinstance(op, tl.CmpOp)
     return _comparison(op.predicate.data, op, builder)
@@ -195,6 +213,8 @@ def _cast_unsigned(op: Operation, builder: Builder) -> Step:
 
 SCALAR_HANDLERS: Mapping[str, Handler] = {
     **{row.op: _of_row(row) for row in ELEMENTWISE},
+    "arith.ceildivsi": _division(_rounded_up),
+    "arith.floordivsi": _division(_rounded_down),
     "arith.constant": constant,
     "arith.cmpi": _compare_arith,
     "arith.select": _select,

@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 from ahbmc.backend_sim.numerics.elementwise import compare, function_of, product, reduce, to_float32
 from ahbmc.backend_sim.numerics.math_kinds import math_function
+from ahbmc.backend_sim.numerics.reference import run_reference
 from ahbmc.backend_sim.numerics.scalars import scalar_function
 from ahbmc.dialects.elementwise import BY_KIND, ELEMENTWISE, Elementwise
+from ahbmc.dialects.text import parse_module
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -47,6 +49,22 @@ def test_unsigned_division_reads_the_bits_without_a_sign(a: int, b: int) -> None
     quotient = function_of(BY_KIND["divui"])(x, y).view(np.uint32)
     remainder = function_of(BY_KIND["remui"])(x, y).view(np.uint32)
     assert (int(quotient[0]), int(remainder[0])) == divmod(a % 2**32, b % 2**32)
+
+
+@pytest.mark.parametrize(("a", "b", "up", "down"), [(7, 2, 4, 3), (-7, 2, -3, -4), (8, 2, 4, 4), (0, 5, 0, 0)])
+def test_divisions_of_sizes_round_up_or_down(a: int, b: int, up: int, down: int) -> None:
+    text = """func.func @k(%o: !tl.ptr<i64>, %a: i64, %b: i64) {
+  %up = arith.ceildivsi %a, %b : i64
+  tl.store %o, %up : !tl.ptr<i64>, i64
+  %one = arith.constant 1 : i64
+  %p = tl.addptr %o, %one : !tl.ptr<i64>, i64 -> !tl.ptr<i64>
+  %down = arith.floordivsi %a, %b : i64
+  tl.store %p, %down : !tl.ptr<i64>, i64
+  func.return
+}"""
+    o = np.zeros(2, np.int64)
+    run_reference(parse_module(text, "k.mlir"), [o, a, b], (1,))
+    assert o.tolist() == [up, down]
 
 
 def _operands(row: Elementwise, values: list[int]) -> list[np.ndarray[Any, Any]]:
