@@ -58,7 +58,10 @@ class AhbmcError(Exception):
     def __init__(self, *faults: Fault):
         assert faults, "an error without a fault"
         self.faults = faults
-        super().__init__("\n".join(f"{f.place}: {f.message}" if f.place else f.message for f in faults))
+        super().__init__(*faults)  # SimPy makes an error that crosses it anew, from its arguments
+
+    def __str__(self) -> str:
+        return "\n".join(f"{f.place}: {f.message}" if f.place else f.message for f in self.faults)
 
     @property
     def exit_status(self) -> int:

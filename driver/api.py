@@ -9,7 +9,7 @@ import functools
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, overload
 
 from ..backend_sim.target.machine_file import DEFAULT, SET
 from ..dialects.errors import AhbmcError, Sources, fail, render
@@ -127,11 +127,17 @@ class JitKernel(KernelHandle):
         self.__doc__ = function.__doc__
 
 
-def jit(function: Callable[..., Any] | None = None) -> Any:
+@overload
+def jit(function: Callable[..., Any]) -> JitKernel: ...
+
+
+@overload
+def jit() -> Callable[[Callable[..., Any]], JitKernel]: ...
+
+
+def jit(function: Callable[..., Any] | None = None) -> JitKernel | Callable[[Callable[..., Any]], JitKernel]:
     """Make a kernel of a function in a live file or notebook: `@ahbmc.jit`. The function is parsed, never called."""
-    if function is None:
-        return jit
-    return JitKernel(function)
+    return JitKernel if function is None else JitKernel(function)
 
 
 def run(
