@@ -91,11 +91,11 @@ class Lanes:
         at = 0
         while at >= 0:
             block = self._code.blocks[at]
-            for step in block.steps:
-                step(slots)
             try:
+                for step in block.steps:
+                    step(slots)
                 at = block.exit(slots)
-            except ValueError:  # numpy: the truth of an array. The programs go different ways from here.
+            except ValueError:  # numpy: the truth of an array. The programs go different ways, or cross other folds.
                 raise _NoLanes from None
 
     def _classes(self) -> list[int]:
