@@ -90,23 +90,23 @@ class Gemm:
 
     def command(self) -> Composite:
         m, k, n = self.across
-        streams = [
-            Stream(size, self.owner, hbm(self.base + (i << 30), 1 << 20), size) if streamed else None
-            for i, (streamed, size) in enumerate(
-                (
-                    (self.stream_a, 2048 * self.element),
-                    (self.stream_b, 2048 * self.element),
-                    (self.out_hbm, 1024 * self.out_element),
-                )
-            )
-        ]
-        fetch_reads = tuple(r for r, s in zip((self.a, self.b), streams, strict=False) if s is None)
+
+        def stream(number: int, streamed: bool, size: int) -> Stream | None:
+            place = hbm(self.base + (number << 30), 1 << 20)
+            return Stream(size, self.owner, place, size) if streamed else None
+
+        a_tiles = stream(0, self.stream_a, 2048 * self.element)
+        b_tiles = stream(1, self.stream_b, 2048 * self.element)
+        out_tiles = stream(2, self.out_hbm, 1024 * self.out_element)
+        fetch_reads = tuple(r for r, s in ((self.a, a_tiles), (self.b, b_tiles)) if s is None)
         store = () if self.out_hbm else (self.out,)
         tiles = Tiles(
             m,
             n,
             k,
-            *streams,
+            a_tiles,
+            b_tiles,
+            out_tiles,
             4096 * self.element * 1000 // 512,
             self.before_ps,
             16384 * self.element // 2,
@@ -117,8 +117,8 @@ class Gemm:
             (),
             store,
         )
-        reads = (*fetch_reads, *(s.range for s in streams[:2] if s), *(r for o in self.once for r in o.reads))
-        writes = (*store, *(s.range for s in streams[2:] if s), *(r for o in self.once for r in o.writes))
+        reads = (*fetch_reads, *(s.range for s in (a_tiles, b_tiles) if s), *(r for o in self.once for r in o.reads))
+        writes = (*store, *(s.range for s in (out_tiles,) if s), *(r for o in self.once for r in o.writes))
         return Composite(COMPOSITE, self.issue, self.once, tiles, (), reads, writes, 2 * self.m * self.k * self.n)
 
 

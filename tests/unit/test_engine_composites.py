@@ -30,12 +30,12 @@ def by_hand(case: Gemm) -> int:
         for i in range(tiles):
             slice_free += held
             ready[i] = slice_free + 8000 + 2000 + 1000
-    servers = dict.fromkeys(("f1", "f2", "math", "gemm", "s1", "s2"), 0)
+    servers: dict[str, int] = {}
 
     def serve(name: str, time: int, service: int) -> int:
         if not service:
             return time
-        servers[name] = max(time, servers[name]) + service
+        servers[name] = max(time, servers.get(name, 0)) + service
         return servers[name]
 
     end = 0
@@ -67,14 +67,14 @@ def by_hand(case: Gemm) -> int:
         ((128, 8, 128), True, 0.402),
     ],
 )
-def test_published_throughput(shape, stream_a, tflops):
+def test_published_throughput(shape: tuple[int, int, int], stream_a: bool, tflops: float) -> None:
     """The published figures of composites, within their print rounding."""
     m, k, n = shape
     log = run([Gemm(m, k, n, stream_a=stream_a).command()])
     assert 2 * m * k * n / window(log) == pytest.approx(tflops, rel=1e-3)
 
 
-def test_worked_example():
+def test_worked_example() -> None:
     """32x3072x32 with A staged: 876.432 ns, and where they go."""
     log = run([Gemm(32, 3072, 32).command()])
     assert window(log) == 876_432
@@ -89,7 +89,7 @@ def test_worked_example():
     }
 
 
-def test_walls_of_stages():
+def test_walls_of_stages() -> None:
     """The engines' busy times in the worked example: 781, 784 and 786.4 ns."""
     log = run([Gemm(32, 3072, 32).command()])
     busy = {
@@ -114,7 +114,7 @@ MATHS = st.sampled_from(({}, {"before_ps": 20000}, {"k_math_ps": 4000}, {"k_math
 
 @settings(max_examples=60, deadline=None)
 @given(CASES, MATHS)
-def test_any_composite_takes_what_the_model_says(case, maths):
+def test_any_composite_takes_what_the_model_says(case: Gemm, maths: dict[str, int]) -> None:
     """Random extents, staging, types and MATH per tile: the engine gives what the recurrence written out here gives."""
     case = replace(case, **maths)
     log = run([case.command()])
@@ -127,7 +127,7 @@ def without_trains(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(CASES, MATHS, st.sampled_from((7, 64, 1024)))
-def test_trains_and_single_requests_agree(case, maths, group):
+def test_trains_and_single_requests_agree(case: Gemm, maths: dict[str, int], group: int) -> None:
     """A pass over trains and a request per stage and tile give the same records, segments and busy times."""
     case, machine = replace(case, **maths), load_machine("ahbm-2sip", (f"pe.sched.stream_tiles={group}",))
     fast = run([case.command()], machine=machine)
@@ -144,7 +144,7 @@ def test_trains_and_single_requests_agree(case, maths, group):
         ]
 
 
-def test_groups_of_tiles_follow_each_other():
+def test_groups_of_tiles_follow_each_other() -> None:
     """The reads of the second group leave when the last tile of the first has left FETCH."""
     log = run([Gemm(32, 64 * 1025, 32).command()])
     # 1024 tiles: GEMM-bound; FETCH is done 16 ns after the last of them came in.
@@ -154,13 +154,13 @@ def test_groups_of_tiles_follow_each_other():
     assert reads == [sent, first_done]
 
 
-def test_staged_operand_is_awaited_by_pe_cpu():
+def test_staged_operand_is_awaited_by_pe_cpu() -> None:
     """A composite is issued when the load of its staged operand has ended; its streams do not count."""
     log = run([read((0, 1000), 65536), Gemm(32, 64, 32).command()])
     assert column(log, "issue_start")[1] == column(log, "end")[0]
 
 
-def test_result_of_a_composite_is_awaited_in_pe_sched():
+def test_result_of_a_composite_is_awaited_in_pe_sched() -> None:
     """A second composite that takes the first's result is issued at once; its FETCH waits, its reads do not."""
     first = Gemm(32, 256, 32, out_hbm=False, out=(2000, 3000))
     second = Gemm(32, 64, 32, a=(2000, 3000), out=(4000, 5000), base=1 << 34)
@@ -171,20 +171,20 @@ def test_result_of_a_composite_is_awaited_in_pe_sched():
     assert column(log, "cause")[1] == 1
 
 
-def test_single_op_consumer_waits_for_the_whole_composite():
+def test_single_op_consumer_waits_for_the_whole_composite() -> None:
     """MATH on a composite's result is issued when the composite has ended."""
     log = run([Gemm(64, 256, 64, out_hbm=False).command(), math(1000, [(2500, 2600)], (9000, 9100))])
     assert column(log, "issue_start")[1] == column(log, "end")[0]
 
 
-def test_output_in_use_delays_only_the_store():
+def test_output_in_use_delays_only_the_store() -> None:
     """A composite that writes what a load still fills stores when the load has ended; its GEMM runs before."""
     slow = read((2000, 3000), 1 << 20)
     log = run([slow, Gemm(32, 64, 32, stream_b=False, out_hbm=False).command()])
     assert column(log, "end")[1] == column(log, "end")[0] + 8_000
 
 
-def test_streamed_bytes_that_are_being_written_are_awaited():
+def test_streamed_bytes_that_are_being_written_are_awaited() -> None:
     """A composite reads from HBM what the one before writes there only when that has been acknowledged."""
     first = Gemm(32, 64, 32)
     second = Gemm(32, 64, 32, base=1 << 30)  # its B lies where the output of the first does
@@ -192,7 +192,7 @@ def test_streamed_bytes_that_are_being_written_are_awaited():
     assert log.records["window"][1] == log.records["end"][0]
 
 
-def test_reads_of_the_next_composite_overlap():
+def test_reads_of_the_next_composite_overlap() -> None:
     """Without hazards the second composite's reads queue at the slice behind the first's, and the GEMM stays busy."""
     one = Gemm(32, 64 * 20, 32, out_hbm=False)
     two = replace(one, out=(5000, 6000))
@@ -203,7 +203,7 @@ def test_reads_of_the_next_composite_overlap():
     assert gemm_end == int(busy_intervals(alone, "gemm")[0][1][-1]) + 20 * 16_384
 
 
-def test_servers_take_what_is_ready_first():
+def test_servers_take_what_is_ready_first() -> None:
     """MATH serves a later composite before an op of an earlier one that is not ready yet."""
     slow = Once(4000, ((0, 100),), ((100, 200),))
     quick = Once(4000, ((500, 600),), ((600, 700),))
@@ -215,7 +215,7 @@ def test_servers_take_what_is_ready_first():
     assert log.records["start"][2] == log.records["issue_end"][2] + 1010
 
 
-def test_reads_follow_the_ops_before_the_gemm():
+def test_reads_follow_the_ops_before_the_gemm() -> None:
     """A composite's streamed reads leave when its last op before the GEMM has ended."""
     ops = (Once(4000, (), ((100, 200),)), Once(5000, ((100, 200),), ((200, 300),)))
     log = run([Gemm(32, 64, 32, out_hbm=False, once=ops).command()])
@@ -223,7 +223,7 @@ def test_reads_follow_the_ops_before_the_gemm():
     assert log.records["window"][0] == 43_000 + 1010 + 9000
 
 
-def test_single_ops_and_tiles_share_the_gemm_engine():
+def test_single_ops_and_tiles_share_the_gemm_engine() -> None:
     """A gemm command is served between the tiles of a composite in flight, which then wait for it."""
     tiles = Gemm(32, 64 * 10, 32, out_hbm=False)
     log = run([tiles.command(), gemm(100_000, [], (9000, 9100))])
@@ -233,7 +233,7 @@ def test_single_ops_and_tiles_share_the_gemm_engine():
     assert int((ends - starts).sum()) == 10 * 16_384 + 100_000
 
 
-def test_order_of_hbm_requests_is_by_arrival():
+def test_order_of_hbm_requests_is_by_arrival() -> None:
     """A store's write to a slice full of queued reads is served after those that arrived before it."""
     log = run([Gemm(128, 8, 128).command()])
     busy = busy_intervals(log, "hbm")[0]

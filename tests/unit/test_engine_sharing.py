@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from ahbmc.backend_sim.analysis.attribution import attribute
+from ahbmc.backend_sim.engine.commands import Command, Range
 from ahbmc.backend_sim.engine.hbm import Slice, Way
 from ahbmc.backend_sim.oplog import ENGINES, OpLog, busy_intervals
 from hypothesis import given, settings
@@ -30,14 +31,14 @@ def by_pe(log: OpLog, name: str) -> list[int]:
     return [int(log.records[name][first]) for first in log.programs["first"].tolist()]
 
 
-def test_private_slices_do_not_interfere():
+def test_private_slices_do_not_interfere() -> None:
     """Eight PEs on their own slices take as long as one."""
     one = run([read(A, 65536)])
     eight = run({pe: [[read(A, 65536, owner=pe)]] for pe in range(8)}, slices={pe: (pe,) for pe in range(8)})
     assert set(ends(eight).values()) == {one.latency_ps}
 
 
-def test_a_shared_slice_is_served_in_the_order_of_arrival():
+def test_a_shared_slice_is_served_in_the_order_of_arrival() -> None:
     """PE 0 is nearest to its slice; requests of others arrive later and queue, which their attribution says."""
     log = run({0: [[read(A, 65536)]], 4: [[read(A, 65536)]]}, slices=SHARED)
     alone = run({4: [[read(A, 65536)]]}, slices=SHARED)
@@ -54,14 +55,14 @@ def request_ps(pe: int) -> int:
 
 
 @pytest.mark.parametrize(("late", "queue"), [(0, [0, 16_000]), (-1, [15_999, 0]), (1, [0, 15_999])])
-def test_ties_go_to_the_lower_pe(late, queue):
+def test_ties_go_to_the_lower_pe(late: int, queue: list[int]) -> None:
     """Of two requests that arrive at one instant the lower PE's is served first; a picosecond decides otherwise."""
     issue = 20_000 + request_ps(0) - request_ps(1) + late
     log = run({0: [[read(A, 4096, issue=20_000)]], 1: [[read(A, 4096, issue=issue)]]}, slices=SHARED)
     assert by_pe(log, "queue") == queue
 
 
-def test_reads_come_before_writes_at_the_same_instant():
+def test_reads_come_before_writes_at_the_same_instant() -> None:
     """A read of a higher PE that arrives with a write of a lower one is served first."""
     head_at_slice = 20_000 + 1000 + 2000
     reading = read(A, 4096, issue=head_at_slice - request_ps(1))
@@ -69,7 +70,7 @@ def test_reads_come_before_writes_at_the_same_instant():
     assert by_pe(log, "queue") == [16_000, 0]
 
 
-def test_composites_of_two_pes_share_a_slice():
+def test_composites_of_two_pes_share_a_slice() -> None:
     """All reads of a group arrive together: the first PE's group is served before the second's."""
     one, two = Gemm(32, 640, 32, out_hbm=False), Gemm(32, 640, 32, out_hbm=False)
     log = run({0: [[one.command()]], 1: [[two.command()]]}, slices=SHARED)
@@ -79,7 +80,7 @@ def test_composites_of_two_pes_share_a_slice():
     assert attribute(log).parts["queue"] > 0
 
 
-def test_programs_of_a_pe_run_in_turn():
+def test_programs_of_a_pe_run_in_turn() -> None:
     """Each program starts when the last command of the one before has ended."""
     log = run({0: [[read(A, 4096)], [read(B, 256), math(4000, [B], C)], []]})
     programs = log.programs
@@ -87,7 +88,7 @@ def test_programs_of_a_pe_run_in_turn():
     assert programs["number"].tolist() == [0, 1, 3]
 
 
-def test_alike_programs_share_their_records():
+def test_alike_programs_share_their_records() -> None:
     """Equal programs are run once; counts, times and busy intervals are those of running each."""
     commands = [read(A, 4096), read(B, 4096), gemm(5000, [A, B], C), write(C, 2048)]
     once = run({0: [commands] * 50}, keys=True)
@@ -103,51 +104,45 @@ def test_alike_programs_share_their_records():
         assert all(np.array_equal(x, y) for pe in some for x, y in zip(some[pe], other[pe], strict=True))
 
 
-def test_programs_on_a_shared_slice_are_not_replayed():
+def test_programs_on_a_shared_slice_are_not_replayed() -> None:
     """Where another PE can interfere, every program is simulated."""
     log = run({0: [[read(A, 65536)]] * 5, 1: [[read(A, 4096)]] * 5}, slices=SHARED, keys=True)
     assert len(log.records["site"]) == 10
 
 
-SIZES = st.sampled_from((1, 100, 256, 300, 4096, 70_000))
-TCM = st.integers(0, 12).map(lambda i: (i * 50, i * 50 + 100))
-COMMANDS = st.one_of(
-    st.builds(
-        lambda t, s, o, at: read(t, s, owner=o, at=at),
-        TCM,
-        SIZES,
-        st.integers(0, 1),
-        st.integers(0, 9).map(lambda i: i * 1000),
-    ),
-    st.builds(
-        lambda t, s, o, at: write(t, s, owner=o, at=at),
-        TCM,
-        SIZES,
-        st.integers(0, 1),
-        st.integers(0, 9).map(lambda i: i * 1000),
-    ),
-    st.builds(lambda a, b, c: gemm(7000, [a, b], c), TCM, TCM, TCM),
-    st.builds(lambda a, c: math(4000, [a], c), TCM, TCM),
-    st.builds(lambda a: wait([a]), TCM),
-    st.builds(
-        lambda m, k, a, out, hbm_out, b, om: Gemm(
-            m, k, 40, a=a, out=out, out_hbm=hbm_out, base=b << 20, out_math_ps=om
-        ).command(),
-        st.integers(1, 70),
-        st.integers(1, 300),
-        TCM,
-        TCM,
-        st.booleans(),
-        st.integers(0, 2),
-        st.sampled_from((0, 4000)),
-    ),
-)
-PROGRAMS = st.lists(COMMANDS, min_size=1, max_size=9)
+@st.composite
+def commands(draw: st.DrawFn) -> Command:
+    """Any command: scratch ranges that overlap or not, addresses in two tensors, two slices."""
+
+    def tcm() -> Range:
+        start = 50 * draw(st.integers(0, 12))
+        return start, start + 100
+
+    size = draw(st.sampled_from((1, 100, 256, 300, 4096, 70_000)))
+    owner, at = draw(st.integers(0, 1)), 1000 * draw(st.integers(0, 9))
+    match draw(st.sampled_from(("read", "write", "gemm", "math", "wait", "composite"))):
+        case "read":
+            return read(tcm(), size, owner=owner, at=at)
+        case "write":
+            return write(tcm(), size, owner=owner, at=at)
+        case "gemm":
+            return gemm(7000, [tcm(), tcm()], tcm())
+        case "math":
+            return math(4000, [tcm()], tcm())
+        case "wait":
+            return wait([tcm()])
+        case _:
+            m, k, base = draw(st.integers(1, 70)), draw(st.integers(1, 300)), draw(st.integers(0, 2)) << 20
+            out_hbm, out_math = draw(st.booleans()), draw(st.sampled_from((0, 4000)))
+            return Gemm(m, k, 40, a=tcm(), out=tcm(), out_hbm=out_hbm, base=base, out_math_ps=out_math).command()
 
 
-@settings(max_examples=60, deadline=None)
+PROGRAMS = st.lists(commands(), min_size=1, max_size=9)
+
+
+@settings(max_examples=50, deadline=None)
 @given(st.lists(PROGRAMS, min_size=1, max_size=3))
-def test_invariants_of_any_op_log(programs):
+def test_invariants_of_any_op_log(programs: list[list[Command]]) -> None:
     """Random commands on one to three PEs: exclusive servers, causality, bytes, a complete attribution, determinism."""
     given = {pe: [p] for pe, p in enumerate(programs)}
     slices = dict.fromkeys(given, (0, 1))
@@ -192,7 +187,7 @@ def check_servers(log: OpLog) -> None:
             assert all(a <= b for (a, _), (b, _) in pairwise(edges))
 
 
-def test_hbm_ranges_of_helpers_do_not_overlap():
+def test_hbm_ranges_of_helpers_do_not_overlap() -> None:
     """The helper's addresses are what the hazards of these tests rest on."""
     assert hbm(0, 10)[1] == hbm(10)[0]
     assert column(run([read(A, 256)]), "bytes_read") == [256]

@@ -32,13 +32,13 @@ def shares(tensor: Tensor, pe: int, box: tuple[int, int, int, int]) -> dict[int,
     return dict(HbmView(memory, pe).region(region_of(memory, tensor, *box), "the load", None)[1])
 
 
-def test_default_placement_is_one_slice():
+def test_default_placement_is_one_slice() -> None:
     """A tensor that nobody places lies in the slice of sip0.cube0.pe0, for every PE."""
     tensor = Tensor("a", F16, (64, 32))
     assert shares(tensor, 0, (0, 64, 0, 32)) == shares(tensor, 77, (0, 64, 0, 32)) == {0: 4096}
 
 
-def test_row_wise_over_the_pes_of_a_cube():
+def test_row_wise_over_the_pes_of_a_cube() -> None:
     """Rows fall to PEs in equal parts; a box over a border is cut, with the bytes of each part."""
     tensor = matrix(64, 32, Placement(pe="row_wise", num_cubes=1))
     assert shares(tensor, 0, (0, 8, 0, 32)) == {0: 512}
@@ -46,14 +46,14 @@ def test_row_wise_over_the_pes_of_a_cube():
     assert shares(tensor, 0, (6, 4, 0, 32)) == {0: 128, 1: 128}
 
 
-def test_column_wise_over_four_pes():
+def test_column_wise_over_four_pes() -> None:
     """Columns fall to PEs in equal parts, the last shorter; each row is cut."""
     tensor = matrix(10, 30, Placement(pe="column_wise", num_cubes=1, num_pes=4))
     assert shares(tensor, 0, (0, 10, 0, 30)) == {0: 160, 1: 160, 2: 160, 3: 120}
     assert shares(tensor, 5, (3, 1, 24, 6)) == {3: 12}
 
 
-def test_rank_three_column_wise_cuts_the_last_axis():
+def test_rank_three_column_wise_cuts_the_last_axis() -> None:
     """With a middle axis the last axis is cut all the same: two PEs, half of every line each."""
     tensor = Tensor("a", F16, (2, 3, 8), Placement(pe="column_wise", num_cubes=1, num_pes=2))
     memory = Memory(MACHINE, [tensor])
@@ -61,13 +61,13 @@ def test_rank_three_column_wise_cuts_the_last_axis():
     assert dict(HbmView(memory, 0).region(region, "the load", None)[1]) == {0: 16, 1: 16}
 
 
-def test_cubes_and_pes_are_cut_one_after_the_other():
+def test_cubes_and_pes_are_cut_one_after_the_other() -> None:
     """Rows over two cubes from cube 1 on, columns over two PEs of each."""
     tensor = matrix(8, 8, Placement("row_wise", "column_wise", num_cubes=2, num_pes=2, cube_start=1))
     assert shares(tensor, 0, (0, 8, 0, 8)) == {8: 32, 9: 32, 16: 32, 17: 32}
 
 
-def test_a_vector_is_cut_along_its_axis():
+def test_a_vector_is_cut_along_its_axis() -> None:
     """Row-wise and column-wise are the same for rank 1."""
     for split in ("row_wise", "column_wise"):
         tensor = Tensor("a", F16, (100,), Placement(pe=split, num_cubes=1, num_pes=3))
@@ -76,7 +76,7 @@ def test_a_vector_is_cut_along_its_axis():
         assert dict(HbmView(memory, 0).region(region, "the load", None)[1]) == {0: 68, 1: 68, 2: 64}
 
 
-def test_replicated_tensors_are_read_from_the_own_slice():
+def test_replicated_tensors_are_read_from_the_own_slice() -> None:
     """Every PE has a copy; a PE that has none uses the first."""
     everywhere, three = matrix(8, 8), matrix(8, 8, Placement(num_cubes=1, num_pes=3))
     assert shares(everywhere, 13, (0, 8, 0, 8)) == {13: 128}
@@ -84,7 +84,7 @@ def test_replicated_tensors_are_read_from_the_own_slice():
     assert shares(three, 5, (0, 8, 0, 8)) == {0: 128}
 
 
-def test_offsets_lie_in_the_slice_of_their_owner():
+def test_offsets_lie_in_the_slice_of_their_owner() -> None:
     """slice = offset // 6 GiB; shards of one slice do not overlap."""
     memory = Memory(MACHINE, [matrix(64, 32, Placement(pe="row_wise", num_cubes=1)), matrix(3, 5, name="b")])
     for located in memory.located:
@@ -94,14 +94,14 @@ def test_offsets_lie_in_the_slice_of_their_owner():
     assert first.offset + first.size <= second.offset
 
 
-def test_virtual_ranges_do_not_touch():
+def test_virtual_ranges_do_not_touch() -> None:
     """The byte after a tensor belongs to nobody."""
     memory = Memory(MACHINE, [Tensor("a", F16, (2048,)), Tensor("b", F16, (2048,))])
     a, b = memory.located
     assert a.end < b.base
 
 
-def test_an_access_outside_is_an_error_that_names_the_tensor():
+def test_an_access_outside_is_an_error_that_names_the_tensor() -> None:
     """What was touched, what there is, and what to do."""
     memory = Memory(MACHINE, [Tensor("a", F16, (10,))])
     region = Region(memory.base(memory.located[0].tensor), 4, (Axis(8, 1, 0, 8),), F16)
@@ -110,7 +110,7 @@ def test_an_access_outside_is_an_error_that_names_the_tensor():
     assert error.value.faults[0].place == Place("k.py", 3, 5)
 
 
-def test_a_slice_that_overflows_is_refused_with_demand_and_bound():
+def test_a_slice_that_overflows_is_refused_with_demand_and_bound() -> None:
     """7 GiB in a slice of 6 GiB."""
     tensor = Tensor("big", F16, (7 * GIB // 2,), place=Place("w.yaml", 2, 6))
     with pytest.raises(AhbmcError, match="1,073,741,824 over its 6,442,450,944") as error:
@@ -120,7 +120,7 @@ def test_a_slice_that_overflows_is_refused_with_demand_and_bound():
     assert "row_wise" in (fault.hint or "")
 
 
-def test_two_tensors_overflow_a_slice_together():
+def test_two_tensors_overflow_a_slice_together() -> None:
     """The message lists what lies in the slice."""
     with pytest.raises(AhbmcError) as error:
         Memory(MACHINE, [Tensor("a", F16, (2 * GIB,)), Tensor("b", F16, (2 * GIB,))])
@@ -137,13 +137,13 @@ def test_two_tensors_overflow_a_slice_together():
         (Placement(sip=2), "the machine has 2"),
     ],
 )
-def test_placements_that_ask_for_too_much(placement, message):
+def test_placements_that_ask_for_too_much(placement: Placement, message: str) -> None:
     """Cubes and PEs that are not there are refused."""
     with pytest.raises(AhbmcError, match=message):
         Memory(MACHINE, [matrix(8, 8, placement)])
 
 
-def test_copies_that_are_written_differently_are_found():
+def test_copies_that_are_written_differently_are_found() -> None:
     """Each PE writes its own copy; equal writes agree, others are told by name."""
     tensor = Tensor("a", F16, (4,), Placement(num_cubes=1), np.arange(4, dtype=F16))
     memory = Memory(MACHINE, [tensor])
@@ -156,7 +156,7 @@ def test_copies_that_are_written_differently_are_found():
     assert tensor.data is not None and tensor.data.tolist() == [0, 1, 2, 3]
 
 
-def test_names_of_pes():
+def test_names_of_pes() -> None:
     """Machine-wide number to text."""
     assert pe_name(MACHINE, 3) == "sip0.cube0.pe3"
     assert pe_name(MACHINE, 16 * 8 + 9) == "sip1.cube1.pe1"
