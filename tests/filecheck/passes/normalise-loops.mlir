@@ -73,3 +73,41 @@ func.func @standing(%p: !tl.ptr<i32>, %lb: i32, %ub: i32) {
   }
   func.return
 }
+
+// Changes: a `while` that counts up to a bound becomes a loop from 0 by 1 that carries the same values.
+// CHECK-LABEL: func.func @counting_while
+// CHECK: %[[TRIP:.*]] = arith.maxsi
+// CHECK: scf.for %{{.*}} = %{{.*}} to %[[TRIP]] step %{{.*}} iter_args(%[[I:.*]] = %{{.*}})
+// CHECK-NEXT: tl.store %p, %[[I]]
+func.func @counting_while(%p: !tl.ptr<i32>, %n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c32 = arith.constant 32 : i32
+  %end = scf.while (%i = %c0) : (i32) -> i32 {
+    %more = tl.cmp "slt", %i, %n : i32, i32 -> i1
+    scf.condition(%more) %i : i32
+  } do {
+  ^bb0(%j: i32):
+    tl.store %p, %j : !tl.ptr<i32>, i32
+    %next = arith.addi %j, %c32 : i32
+    scf.yield %next : i32
+  }
+  func.return
+}
+
+// Refuses: a `while` whose bound is loaded in each round has no number of iterations before it runs.
+// CHECK-LABEL: func.func @searching_while
+// CHECK: scf.while
+func.func @searching_while(%p: !tl.ptr<i32>) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %end = scf.while (%i = %c0) : (i32) -> i32 {
+    %n = tl.load %p : !tl.ptr<i32> -> i32
+    %more = tl.cmp "slt", %i, %n : i32, i32 -> i1
+    scf.condition(%more) %i : i32
+  } do {
+  ^bb0(%j: i32):
+    %next = arith.addi %j, %c1 : i32
+    scf.yield %next : i32
+  }
+  func.return
+}
