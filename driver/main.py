@@ -7,6 +7,7 @@ their command runs: `--help` must answer at once.
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
 from collections.abc import Callable, Sequence
 
@@ -25,6 +26,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments = argument_parser().parse_args(argv)
     except SystemExit as stop:  # argparse has said why
         return stop.code if isinstance(stop.code, int) else 2
+    # Starting and compiling make many small objects that live long; looking through them again and again finds nothing.
+    gc.set_threshold(200_000, 20, 100)
     arguments.sources = Sources()
     add_command_line(arguments.sources, "ahbmc", sys.argv[1:] if argv is None else argv)
     return guarded("ahbmc", lambda: arguments.command(arguments), arguments.sources)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import gc
 import json
 import sys
 import time
@@ -172,8 +171,6 @@ def _outputs(executed: Executed, wanted: list[_Wanted]) -> tuple[OutputCheck, ..
 
 def command(arguments: argparse.Namespace) -> int:
     """`ahbmc run`. Returns 3 where a check failed."""
-    # Compiling makes many small objects that live long; the default thresholds would look through them again and again.
-    gc.set_threshold(200_000, 20, 100)
     sources: Sources = arguments.sources
     if arguments.pipeline:
         sources.add(PIPELINE_TEXT, arguments.pipeline)
