@@ -22,6 +22,7 @@ from .types import (
     float16,
     float32,
     float64,
+    int1,
     int8,
     int32,
     ir_type,
@@ -94,6 +95,13 @@ def _cast(emit: Emitter, input: Value, dtype: DType | PointerType, fp_downcast_r
         if input.element.is_float != dtype.is_float:
             raise TypeFault(f"the bits of {input.element} as {dtype} are not supported yet")
     return emit.cast(input, dtype)
+
+
+def _where(emit: Emitter, condition: Value, x: Item, y: Item) -> Item:
+    chosen = emit.cast(condition, int1)
+    a, b = operators.same_type(emit, x, y, pointers=True)
+    chosen, a, b = emit.together(chosen, a, b)
+    return emit.make(tl.SelectOp(chosen.ssa, a.ssa, b.ssa), a.type)
 
 
 def _dot(
@@ -193,6 +201,7 @@ MATHEMATICS: tuple[Builtin, ...] = (
         "max_num_imprecise_acc: hint = None, out_dtype: dtype = None",
         _dot,
     ),
+    row("where", "condition: value, x: number, y: number", _where),
     row("_reduce", "input: value, axis: axis, kind: str, keep_dims: bool", _reduce),
 )
 

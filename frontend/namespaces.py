@@ -12,12 +12,16 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
 from . import syntax, tables
 from .builtin import Builtin
 from .text import Text
 from .types import BY_SPELLING
 from .values import Item, JitFunction, Namespace, Opaque
+
+if TYPE_CHECKING:
+    from .module import Module
 
 LANGUAGE = "triton.language"
 OWN = "ahbmc.language"
@@ -77,9 +81,9 @@ def python_names() -> dict[str, Builtin]:
 
 
 @cache
-def standard() -> object:
+def standard() -> Module:
     """The module of library functions that are written in the kernel language itself."""
-    from .module import Module  # module.py builds on this file
+    from .module import Module  # a lazy table; module.py builds on this file
 
     source = files(__package__ or "ahbmc.frontend").joinpath("standard.tl").read_text(encoding="utf-8")
     return Module(Text("standard.tl", source), library=True)
@@ -87,11 +91,7 @@ def standard() -> object:
 
 def library_function(name: str) -> JitFunction | None:
     """A function of `standard.tl`; a name that starts with an underscore is its own affair."""
-    from .module import Module
-
-    module = standard()
-    assert isinstance(module, Module)
-    return module.function(name)
+    return standard().function(name)
 
 
 def member(path: str, name: str) -> Item:
@@ -119,8 +119,7 @@ def closest(path: str, name: str) -> str | None:
     """A hint with the known name that is most like `name`."""
     names = [n for place in (path, *_MODULES.get(path, ())) for n in _members().get(place, {})]
     if LANGUAGE in (path, *_MODULES.get(path, ())):
-        module = standard()
-        names += [p for p in getattr(module, "kernels", ()) if not p.startswith("_")]
+        names += [n for n in standard().kernels if not n.startswith("_")]
     return suggestion(name, names)
 
 

@@ -130,16 +130,6 @@ def _grid_axis(axis: int) -> int:
     return axis
 
 
-def _where(emit: Emitter, condition: Value, x: Item, y: Item) -> Item:
-    from .operators import same_type
-    from .types import int1
-
-    chosen = emit.cast(condition, int1)
-    a, b = same_type(emit, x, y, pointers=True)
-    chosen, a, b = emit.together(chosen, a, b)
-    return emit.make(tl.SelectOp(chosen.ssa, a.ssa, b.ssa), a.type)
-
-
 def _pointer_type(emit: Emitter, element_ty: DType | PointerType, address_space: Item, const: Item) -> Item:
     if isinstance(element_ty, PointerType):
         raise TypeFault("pointers to pointers are not supported")
@@ -151,7 +141,6 @@ SHAPES: tuple[Builtin, ...] = (
     row("num_programs", "axis: int", _num_programs),
     row("arange", "start: int, end: int", _arange),
     row("full", "shape: shape, value: number, dtype: dtype", _full),
-    row("where", "condition: value, x: number, y: number", _where),
     row("trans", "input: value, *dims", _permute, method=True),
     row("permute", "input: value, *dims", _permute, method=True),
     row("reshape", "input: value, *shape, can_reorder: hint = False", _reshape, method=True),
