@@ -4,7 +4,7 @@ passes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -35,19 +35,25 @@ def remark(
     op: Operation, pass_name: str, subject: Subject, outcome: str, reason: str = "", location: Attribute | None = None
 ) -> None:
     """Note in the module of `op` what `pass_name` did about it. A remark that is there already is not repeated."""
-    module = module_of(op)
-    entry = DictionaryAttr(
-        {
-            "pass": StringAttr(pass_name),
-            "subject": StringAttr(subject),
-            "outcome": StringAttr(outcome),
-            "reason": StringAttr(reason),
-            "loc": location or op.location,
-        }
-    )
-    entries = _entries(module)
-    if entry not in entries:
-        module.attributes[ATTRIBUTE] = ArrayAttr((*entries, entry))
+    remark_all(module_of(op), pass_name, ((subject, outcome, reason, location or op.location),))
+
+
+def remark_all(module: ModuleOp, pass_name: str, notes: Iterable[tuple[Subject, str, str, Attribute]]) -> None:
+    """Note many things at once: (subject, outcome, reason, location) of each. Linear, where one by one is quadratic."""
+    entries = dict.fromkeys(_entries(module))
+    for subject, outcome, reason, location in notes:
+        entry = DictionaryAttr(
+            {
+                "pass": StringAttr(pass_name),
+                "subject": StringAttr(subject),
+                "outcome": StringAttr(outcome),
+                "reason": StringAttr(reason),
+                "loc": location,
+            }
+        )
+        entries[entry] = None
+    if entries:
+        module.attributes[ATTRIBUTE] = ArrayAttr(entries)
 
 
 def remarks(module: ModuleOp) -> Iterator[Remark]:

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 
 from ..dialects import tl
-from ..dialects.remarks import Subject, remark
+from ..dialects.remarks import Subject, remark_all
 from ..dialects.shapes import shape_of
 from .affine import Affine, AffineAnalysis
 from .masks import Box, box_of
@@ -49,8 +49,7 @@ class RaiseRegionsPass(ModulePass):
             # Backwards, because an access may use the block that an earlier one loads, and that value is about to be
             # replaced.
             notes = [_raise(access, analysis) for access in reversed(accesses)]
-            for note in reversed(notes):
-                remark(op, self.name, *note)
+            remark_all(op, self.name, reversed(notes))
 
 
 _Note = tuple[Subject, str, str, Attribute]
