@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from ..passes import PIPELINE_TEXT
 from .command_line import word_place
 from .kernels import find_kernel, kernel_names
 from .lowering import Request, compile_request
+from .output import write
 from .prepare import prepare
 from .workload import load, read_text, split_kernel
 from .workload_schema import Constant
@@ -39,17 +39,6 @@ def command(arguments: argparse.Namespace) -> int:
     texts = [print_module(compile_request(r, arguments.emit).module, locations=arguments.debuginfo) for r in requests]
     write(arguments.output, "// -----\n".join(texts), word_place(sources, arguments.output))
     return 0
-
-
-def write(file: str, text: str, place: Place | None = None) -> None:
-    """Write text to a file, or to standard output for `-`. Raises AhbmcError where the file cannot be written."""
-    if file == "-":
-        sys.stdout.write(text)
-        return
-    try:
-        Path(file).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise fail(f"cannot write {file}: {error.strerror}", place) from None
 
 
 def request_of_kernel(arguments: argparse.Namespace, sources: Sources) -> Request:

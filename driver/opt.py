@@ -15,6 +15,7 @@ from pathlib import Path
 from ..dialects.errors import Place, Sources, fail
 from ..passes import PASS_NAMES, PIPELINE_TEXT
 from .outermost import guarded
+from .output import write
 
 STDIN = "<stdin>"
 
@@ -104,7 +105,6 @@ def _inside_module(pipeline: str) -> str:
 
 def _run(args: argparse.Namespace, sources: Sources) -> int:
     from ..passes import build_pipeline
-    from .compile import write
     from .opt_input import SPLIT, parts
     from .opt_part import Instrumentation, process
 

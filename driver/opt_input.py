@@ -1,20 +1,23 @@
-"""The inputs of `ahbmc-opt`: IR, a kernel with types and constants from flags, or the kernels of a workload file."""
+"""The inputs of `ahbmc-opt`: IR, a kernel with types and constants from flags, or the kernels of a workload file.
+
+The frontend and the simulator are loaded for the last two only: tests of passes read IR, and there are many.
+"""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 
 from ..dialects.errors import Sources
 from ..dialects.text import new_context, parse_module
-from .compile import request_of_kernel
-from .lowering import Request, front
-from .prepare import prepare
-from .workload import load
-from .workload_schema import Options, OptionValue
+
+if TYPE_CHECKING:
+    from .lowering import Request
+    from .workload_schema import Options, OptionValue
 
 SPLIT = "// -----"
 
@@ -26,11 +29,13 @@ class Part:
     text: str
     file: str
     request: Request | None = None
-    options: Options = field(default_factory=dict[str, dict[str, OptionValue]])
+    options: Options = field(default_factory=dict[str, "dict[str, OptionValue]"])
 
     def read(self, *, allow_unregistered: bool) -> ModuleOp:
         """The module of this part. Raises AhbmcError."""
         if self.request is not None:
+            from .lowering import front
+
             return front(self.request)
         return parse_module(self.text, self.file, new_context(allow_unregistered=allow_unregistered))
 
@@ -39,12 +44,17 @@ def parts(file: str, suffix: str, text: str, args: argparse.Namespace, sources: 
     """The parts of an input: several for a split file and for a workload of several launches. Raises AhbmcError."""
     match suffix:
         case ".py":
+            from .compile import request_of_kernel
+
             name = f"{file}::{args.kernel}" if args.kernel else file
             flags = argparse.Namespace(
                 input=name, arg=args.arg, const=args.const, set=[], machine=args.machine, pipeline=None
             )
             yield Part(text, file, request_of_kernel(flags, sources))
         case ".yaml" | ".yml":
+            from .prepare import prepare
+            from .workload import load
+
             for request in prepare(load(file, [], sources), args.machine, None).requests:
                 yield Part(text, file, request, request.options)
         case _:
