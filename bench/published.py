@@ -75,7 +75,7 @@ def issue_cycles(kind: str) -> Figure:
 
 
 def _first(log: OpLog, kind: str, end: str, start: str) -> int:
-    row = next(i for i, site in enumerate(log.records["site"].tolist()) if log.sites[site].kind == kind)
+    row = next(i for i, site in enumerate(log.records["site"]) if log.sites[int(site)].kind == kind)
     return int(log.records[end][row] - log.records[start][row])
 
 

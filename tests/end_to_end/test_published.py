@@ -169,7 +169,7 @@ def move(tmp_path: Path) -> Path:
 def test_records_of_32_kib_in_the_own_slice(move: Path, tmp_path: Path) -> None:
     """A read, and a write with its acknowledgement: 141.00 ns each; 9 cycles of issue and 1.51 ns of entry outside."""
     log = oplog_of(move, tmp_path)
-    kinds = [log.sites[site].kind for site in log.records["site"].tolist()]
+    kinds = [log.sites[int(site)].kind for site in log.records["site"]]
     columns = {name: values.tolist() for name, values in log.records.items()}
     assert kinds == ["dma_read", "dma_write"]
     assert [end - start for start, end in zip(columns["start"], columns["end"], strict=True)] == [141_000, 141_000]
@@ -188,7 +188,7 @@ def test_bytes_to_the_neighbour(move: Path, tmp_path: Path, size: int, published
 def test_issue_of_a_composite_of_one_op() -> None:
     """54 logical bytes, 43 cycles: 40 and a sixteenth per byte, rounded half to even."""
     log = run_workload(EXAMPLES / "gemm_load_ref.yaml", timing_only=True).executed.execution.oplog
-    sites = [log.sites[site] for site in log.records["site"].tolist()]
+    sites = [log.sites[int(site)] for site in log.records["site"]]
     (row,) = [i for i, site in enumerate(sites) if site.kind == "composite"]
     assert sites[row].logical_bytes == 54
     assert log.records["issue_end"][row] - log.records["issue_start"][row] == 43_000
