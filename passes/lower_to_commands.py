@@ -21,6 +21,7 @@ from ..dialects.locations import stamp
 from ..dialects.region import RegionOp
 from ..dialects.shapes import element_of
 from .buffers import plan_buffers
+from .carried_pointers import carry_offsets
 from .cpu_scalars import cpu_result
 from .emission import Emission
 from .liveness import in_program_order
@@ -62,7 +63,8 @@ class LowerToCommandsPass(ModulePass):
 
 def _lower(function: func.FuncOp) -> None:
     _refuse_unknown(function)
-    _refuse_carried_pointers(function)
+    carry_offsets(function)
+    _sweep(function)
     emission = Emission(plan_buffers(function), function.body.block)
     _make_indices(function, emission)
     walk = _Walk(emission)
@@ -85,26 +87,6 @@ def _refuse_unknown(function: func.FuncOp) -> None:
     ]
     if faults:
         raise AhbmcError(*faults)
-
-
-def _refuse_carried_pointers(function: func.FuncOp) -> None:
-    """Blocks of pointers that a loop or a branch hands on, and that the analysis cannot follow, have no fixed base."""
-    faults = [
-        Fault(
-            "a block of pointers that is handed on in no regular way cannot be lowered",
-            place_of(op.location),
-            Category.UNSUPPORTED,
-            "carry a block of offsets and add it to one pointer where it is used",
-        )
-        for op in in_program_order(function.body, enters)
-        if isinstance(op, scf.ForOp | scf.IfOp) and any(_is_pointers(r) for r in op.results)
-    ]
-    if faults:
-        raise AhbmcError(*faults)
-
-
-def _is_pointers(value: SSAValue) -> bool:
-    return is_block(value) and isinstance(element_of(value.type), tl.PointerType)
 
 
 def _make_indices(function: func.FuncOp, e: Emission) -> None:
