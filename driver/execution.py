@@ -63,15 +63,25 @@ def reads_memory(compiled: Sequence[Compiled]) -> bool:
     return any(isinstance(op, reading) for c in compiled for op in c.module.walk())
 
 
-def execute(compiled: Sequence[Compiled], bound: Sequence[BoundLaunch], machine: Machine, *, values: bool) -> Executed:
-    """Simulate launches in turn. Raises AhbmcError: a deadlock, an access outside of every tensor, ..."""
+def execute(
+    compiled: Sequence[Compiled],
+    bound: Sequence[BoundLaunch],
+    machine: Machine,
+    *,
+    values: bool,
+    exact: bool = False,
+) -> Executed:
+    """Simulate launches in turn; `exact` takes no short cuts and gives the same.
+
+    Raises AhbmcError: a deadlock, an access outside of every tensor, ...
+    """
     launches = [
         Launch(c.function, machine, tuple(b.values.values()), b.grid, b.programs)
         for c, b in zip(compiled, bound, strict=True)
     ]
     start = time.perf_counter()
     with step("simulating"):
-        execution = simulate(launches, values=values)
+        execution = simulate(launches, values=values, exact=exact)
     spent = time.perf_counter() - start
     values_s = execution.values_s
     seconds = {"compile": sum(c.seconds for c in compiled), "simulate": spent - values_s, "values": values_s}

@@ -56,6 +56,8 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     add("--set", action="append", default=[], metavar="PATH=VALUE", help="as in the file: const.BLOCK_M=32, args.M=100,"
         " options.form-composites.stage=b, machine.pe.gemm.peak_tflops=16")  # fmt: skip
     add("--timing-only", action="store_true", help="compute no values (and check none)")
+    add("--simulate", choices=("exact", "fast"), default="fast", help="exact: every program and tile by itself, for "
+        "checking; fast: alike ones once, with the same result")  # fmt: skip
     add("--json", metavar="F", help="write the result as one JSON object")
     add("--trace", metavar="F", help="write a trace that Perfetto opens")
     add("--oplog", metavar="F", help="write the op-log")

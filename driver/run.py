@@ -64,6 +64,7 @@ def run_workload(
     machine: str | None = None,
     pipeline: str | None = None,
     timing_only: bool = False,
+    exact: bool = False,
     sources: Sources | None = None,
 ) -> Outcome:
     """Run the workload file `path`. Raises AhbmcError; a failed check is no error but an outcome."""
@@ -76,7 +77,7 @@ def run_workload(
     start = time.perf_counter()
     wanted = _wanted(prepared, bindings.top, [b.lookup for b in bindings.launches]) if values else []
     checking = time.perf_counter() - start
-    executed = execute(compiled, bindings.launches, prepared.machine, values=values)
+    executed = execute(compiled, bindings.launches, prepared.machine, values=values, exact=exact)
     start = time.perf_counter()
     outputs = _outputs(executed, wanted) if values else ()
     executed.seconds["check"] = checking + time.perf_counter() - start
@@ -184,6 +185,7 @@ def command(arguments: argparse.Namespace) -> int:
         machine=arguments.machine,
         pipeline=arguments.pipeline,
         timing_only=arguments.timing_only,
+        exact=arguments.simulate == "exact",
         sources=sources,
     )
     _write_files(arguments, outcome, sources)

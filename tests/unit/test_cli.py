@@ -209,3 +209,20 @@ def test_importing_the_command_line_imports_nothing_slow() -> None:
     code = "import sys, ahbmc.driver.main; print(*sorted({m.split('.')[0] for m in sys.modules}))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"numpy", "xdsl", "simpy", "rich", "lark", "yaml", "msgspec"} & set(loaded)
+
+
+def test_exact_simulation_gives_the_same(workload: str, capsys: Capture) -> None:
+    found: list[dict[str, object]] = []
+    for how in ("exact", "fast"):
+        assert main(["run", workload, "--set", "args.n=3000", "--simulate", how, "--json", "-"]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    assert all(found[0][key] == found[1][key] for key in ("latency_ns", "attribution", "commands", "engines", "bytes"))
+
+
+def test_copies_that_are_written_differently_fail(workload: str, capsys: Capture) -> None:
+    """Two PEs write a half each into their own copy of a replicated tensor."""
+    place = ["--set", "args.y_ptr.place={pe: replicate, num_cubes: 1}"]
+    assert main(["run", workload, *place, "--set", "map.pes=sip0.cube0.pe0-1"]) == 3
+    assert "its copies differ: a replicated tensor must be written alike" in capsys.readouterr().err
+    cut = ["--set", "args.y_ptr.place={pe: row_wise, num_cubes: 1}"]
+    assert main(["run", workload, *cut, "--set", "map.pes=sip0.cube0.pe0-1"]) == 0
