@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..dialects.errors import AhbmcError
 from .builtin import Builtin, known, row
 from .emit import Emitter
 from .shapes import transpose
@@ -35,7 +34,6 @@ from .types import (
 from .values import BlockPointer, Item, Region, Value, describe
 
 ABSENT = object()
-HOST_FAULTS = (AhbmcError,)
 
 
 def _size(value: Value) -> Item:

@@ -11,6 +11,7 @@ from xdsl.dialects import scf
 from xdsl.ir import Block, Region
 
 from ..dialects import tl
+from ..dialects.errors import AhbmcError
 from . import attributes, merging, namespaces, operators, syntax
 from .builtin import Builtin
 from .calls import Argument, Arguments, call_builtin, check_defined
@@ -112,7 +113,7 @@ class Expressions(ABC):
         self.emit.pinned = self.emit.library = None
         try:
             return self.evaluate(node)
-        except attributes.HOST_FAULTS:
+        except AhbmcError:
             return Opaque("a value of the host, which is not executed")
         finally:
             self.frame, self.emit.into, self.emit.site = outer, into, site

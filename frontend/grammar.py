@@ -44,10 +44,10 @@ def _cache_file(source: str) -> Path | None:
     """Where the built parser is kept: one file per grammar, Lark and Python. None where the folder cannot be
     written.
     """
-    root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ahbmc"
     try:
+        root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ahbmc"
         root.mkdir(parents=True, exist_ok=True)
-    except OSError:
+    except (OSError, RuntimeError):  # no such folder can be made, or the user has no home
         return None
     if not os.access(root, os.W_OK):
         return None

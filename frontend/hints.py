@@ -33,7 +33,7 @@ def _constexpr(emit: Emitter, value: Item) -> Item:
 
 
 def _iteration(static: bool) -> Callable[..., Item]:
-    def lower(emit: Emitter, bounds: tuple[Item, ...], step: Item = None, **hints: Item) -> Item:
+    def lower(emit: Emitter, bounds: tuple[Item, ...], step: Item = None, **_: Item) -> Item:
         if not 1 <= len(bounds) <= 3:
             raise TypeFault(f"one to three bounds are needed, not {len(bounds)}")
         start, stop = (0, bounds[0]) if len(bounds) == 1 else bounds[:2]
@@ -48,7 +48,7 @@ def _iteration(static: bool) -> Callable[..., Item]:
                 and bound.element.is_int
             ):
                 raise TypeFault(f"a bound must be an integer, not {describe(bound)}")
-        return Iteration(start, stop, by, static, tuple((n, h) for n, h in hints.items() if h is not None))
+        return Iteration(start, stop, by, static)
 
     return lower
 

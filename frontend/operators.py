@@ -205,6 +205,8 @@ def truth(emit: Emitter, item: Item) -> bool | Value:
     if isinstance(item, Value):
         if item.is_pointer:
             raise TypeFault(f"{describe(item)} is neither true nor false", "compare it with None")
+        if item.known is not None:
+            return bool(item.known)
         return emit.cast(item, int1)
     return bool(item)
 

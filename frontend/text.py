@@ -18,7 +18,7 @@ class Text:
 
     def __init__(self, file: str, content: str):
         self.file = file
-        self.content = content
+        self.content = content.removeprefix("\ufeff")
         self._locations: dict[int, FileLineColLoc] = {}
 
     @cached_property

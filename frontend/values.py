@@ -101,13 +101,12 @@ class Method:
 
 @dataclass(frozen=True, eq=False)
 class Iteration:
-    """`range(...)` and its kin. `static` ones are unrolled while compiling; `hints` are kept for passes."""
+    """`range(...)` and its kin. `static` ones are unrolled while compiling."""
 
     start: Item
     stop: Item
     step: Item
     static: bool = False
-    hints: tuple[tuple[str, object], ...] = ()
 
 
 @dataclass(frozen=True)

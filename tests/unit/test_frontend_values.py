@@ -128,6 +128,7 @@ FLOW: list[tuple[str, str, list[float]]] = [
     ("if without else", "a = 1\nif n > 3:\n    a = n\ntl.store(y, a)", [5]),
     ("elif", "if n < 3:\n    a = 1\nelif n < 6:\n    a = 2\nelse:\n    a = 3\ntl.store(y, a)", [2]),
     ("if known at compile time", "if B == 16:\n    a = 1\nelse:\n    a = undefined\ntl.store(y, a)", [1]),
+    ("a flag that is known", "flag = x is None\nif flag:\n    tl.store(undefined, 1)\ntl.store(y, n)", [5]),
     ("an if in a loop", "s = 0\nfor i in range(n):\n    if i % 2 == 0:\n        s += i\ntl.store(y, s)", [6]),
     ("an early return", "if n > 3:\n    tl.store(y, 1)\n    return\ntl.store(y, 2)", [1]),
     ("no early return", "if n > 9:\n    return\ntl.store(y, 2)", [2]),

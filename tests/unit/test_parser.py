@@ -325,6 +325,15 @@ def test_independent_syntax_faults_are_all_reported() -> None:
     assert all(f"kernel.py:{line}:" in report for line in (2, 4, 6))
 
 
+@pytest.mark.parametrize("source", [HOST_FILE.replace("\n", "\r\n"), "\ufeff" + HOST_FILE], ids=["crlf", "bom"])
+def test_files_of_other_systems_are_read(source: str) -> None:
+    """Line ends of two characters and a mark of byte order change nothing."""
+    assert kernel_names(source, "host.py") == ("inner", "outer")
+    text = Text("host.py", source)
+    trees = [parse_function(text, p) for p in scan(text) if p.jit]
+    assert [len(t.body) for t in trees] == [2, 2]
+
+
 def test_spans_cover_what_is_written() -> None:
     """A node's span cuts its own text out of the file, in a function that stands further right too."""
     text = Text("host.py", HOST_FILE)
