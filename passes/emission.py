@@ -39,8 +39,10 @@ class Emission:
         self.at: Operation = entry.first_op
         for number in plan.roots():
             if number not in plan.dynamic:
-                first = plan.members[number][0]
-                self.storage[number] = self.alloc(_buffer_type(first.type), first)
+                # The name by which the kernel calls one of the values tells more than the place of the first.
+                members = plan.members[number]
+                named = next((m for m in members if m.name_hint is not None), members[0])
+                self.storage[number] = self.alloc(_buffer_type(named.type), named)
 
     # --- insertion ---
 

@@ -168,7 +168,7 @@ def _dot(e: Emission, op: Operation) -> None:
     if acc is out:
         kind = out.type
         assert isinstance(kind, ahbm.BufferType)
-        product = e.alloc(kind)
+        product = e.alloc(kind, op.result)
     e.insert(ahbm.GemmOp(a, b, product))
     if acc is not None:
         e.insert(ahbm.MathOp("add" if is_float(op.result.type) else "addi", [acc, product], out))
