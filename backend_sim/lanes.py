@@ -99,10 +99,10 @@ class Lanes:
                 raise _NoLanes from None
 
     def _classes(self) -> list[int]:
-        varying = [c for c in self._columns if isinstance(c, np.ndarray)]
+        varying = [_int64(c, self._count) for c in self._columns if not isinstance(c, int)]
         if not varying:
             return [0] * self._count
-        rows = np.stack([_int64(c, self._count) for c in varying], axis=1)
+        rows = np.stack(varying, axis=1)
         _, classes = np.unique(rows, axis=0, return_inverse=True)
         return classes.reshape(-1).tolist()
 

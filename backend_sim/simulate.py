@@ -55,18 +55,18 @@ class Execution:
         return self.oplog.latency_ps
 
 
-def simulate(launches: Sequence[Launch], *, values: bool) -> Execution:
+def simulate(launches: Sequence[Launch], *, values: bool, exact: bool = False) -> Execution:
     """Run launches in turn on their (one) machine. Tensors of different launches are the same where they are one
     object.
 
-    Timing is the same with and without `values`. Raises AhbmcError where something does not fit, leaves its tensor or
-    never ends.
+    Timing is the same with and without `values`, and with `exact`, which simulates each program and each tile by
+    itself. Raises AhbmcError where something does not fit, leaves its tensor or never ends.
     """
     with single_threaded():
-        return _simulate(launches, values)
+        return _simulate(launches, values, exact)
 
 
-def _simulate(launches: Sequence[Launch], values: bool) -> Execution:
+def _simulate(launches: Sequence[Launch], values: bool, exact: bool) -> Execution:
     machine = launches[0].machine
     assert all(launch.machine is machine for launch in launches), "launches of one simulation share a machine"
     memory = Memory(machine, _tensors(launches))
@@ -91,7 +91,7 @@ def _simulate(launches: Sequence[Launch], values: bool) -> Execution:
                 pe_values = PeValues(pe, scratches[pe], device)
             works, slices = _works(program, pe, launch.programs[pe])
             work[pe] = PeWork(works, slices, pe_values)
-        now, handled = execute(machine, index, start, work, sites, log, numbers)
+        now, handled = execute(machine, index, start, work, sites, log, numbers, exact=exact)
         events += handled
         began = time.perf_counter()
         execute_all([w.values for w in work.values() if w.values is not None])

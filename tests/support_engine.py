@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from ahbmc.backend_sim.analysis.attribution import attribute
 from ahbmc.backend_sim.engine.commands import (
@@ -132,21 +133,22 @@ def run(
     slices: Mapping[int, Sequence[int]] | None = None,
     machine: Machine = MACHINE,
     keys: bool = False,
+    exact: bool = False,
 ) -> OpLog:
     """Run one program on PE 0, or for each PE its programs. `slices` says which slices a PE may use (0 if not given).
 
-    With `keys`, programs of a PE that are equal are run once and repeated. The attribution is checked on the way.
+    With `keys` it is known which programs of a PE are equal, so that they need not be run again and again; `exact`
+    does so. The attribution is checked on the way.
     """
     given: Mapping[int, Sequence[Sequence[Command]]] = programs if isinstance(programs, Mapping) else {0: [programs]}
     log = Log()
-    work = {
-        pe: PeWork(
-            [Work(i, lambda p=p: _given(p), repr(p) if keys else None) for i, p in enumerate(todo)],
-            (slices or {}).get(pe, (0,)),
-        )
-        for pe, todo in given.items()
-    }
-    execute(machine, 0, 0, work, SITES, log)
+    work: dict[int, PeWork] = {}
+    for pe, todo in given.items():
+        texts = [repr(p) for p in todo]
+        classes = [texts.index(text) if keys else None for text in texts]
+        works = [Work(i, partial(_given, p), key) for i, (p, key) in enumerate(zip(todo, classes, strict=True))]
+        work[pe] = PeWork(works, (slices or {}).get(pe, (0,)))
+    execute(machine, 0, 0, work, SITES, log, exact=exact)
     built = log.build({}, SITES)
     assert attribute(built).total_ps == built.latency_ps
     return built

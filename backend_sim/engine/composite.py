@@ -134,7 +134,7 @@ class CompositeFlow:
         self.store_gate, self.send_gate = Gate(pe, hazards.store), Gate(pe, hazards.send)
         # What streams through one server alone, in the order of its tiles, needs no request per tile.
         maths = (tiles.k_math_before_ps > 0) + (tiles.k_math_ps > 0) + (tiles.out_math_ps > 0)
-        self.plain = maths <= 1 and not pe.machine.pe.fetch_store_shared
+        self.plain = not pe.exact and maths <= 1 and not pe.machine.pe.fetch_store_shared
         pe.when(hazards.read, lambda: self._request_group(later(ready, _ended(hazards.read))))
 
     def _request_group(self, ready: Ready) -> None:

@@ -47,10 +47,11 @@ def order_of(number: int, stage: int, tile: int = 0) -> int:
 class Pe:
     """The state of one PE through a launch. `program` gives the commands of the program that is running."""
 
-    def __init__(self, machine: Machine, number: int, slices: dict[int, Slice]):
+    def __init__(self, machine: Machine, number: int, slices: dict[int, Slice], *, exact: bool = False):
         self.machine = machine
         self.number = number
         self.slices = slices
+        self.exact = exact  # every tile is a request of its own
         self.gemm, self.math, self.send = Server(), Server(), Server()
         self.fetch = tuple(Server() for _ in range(machine.pe.fetch.servers))
         shared = machine.pe.fetch_store_shared
@@ -67,6 +68,7 @@ class Pe:
         """A new program starts: nothing is in flight, every server is idle."""
         self.start = start
         self.end = start
+        self.served: list[int] = []  # when shared slices took its transfers, since its start
         self.last: int = START
         self.records = ProgramRecords()
         self.flights = Flights()
@@ -224,6 +226,8 @@ def wait_for_slice(pe: Pe, slice_: Slice, now: int, record: int, sent: int, path
     `path` led to the sending at `sent`. A slice held by this PE's own transfer goes on from there; one that another
     PE holds is a queue.
     """
+    if slice_.shared:
+        pe.served.append(max(now, slice_.available) - pe.start)
     if now >= slice_.available:
         return now, path, sent
     start = slice_.available

@@ -104,12 +104,9 @@ class Log:
         self._records: list[Row] = []
         self._segments: list[tuple[int, int, int, int]] = []
         self._runs: list[list[int]] = []
-        self._starts: list[tuple[int, int, int, int]] = []
 
-    def add(
-        self, launch: int, pe: int, program: int, number: int, start: int, end: int, ran: ProgramRecords
-    ) -> tuple[int, int]:
-        """A program that ran; returns its (first row, rows), which other programs may share."""
+    def records_of(self, start: int, ran: ProgramRecords) -> tuple[int, int]:
+        """Keep the records of a program that ran from `start` on; returns (first row, rows)."""
         first, rows = len(self._records), len(ran.rows)
         base = [0] * len(RECORD_COLUMNS)
         for column in _TIMES:
@@ -118,13 +115,12 @@ class Log:
         segments = [(r + first, of + first, part, ps) for r, of, part, ps in ran.segments]
         self._segments += sorted(segments, key=lambda row: row[0])  # stable: in time within a record
         self._runs += sorted([r + first, e, s, at - start, d, p, c] for r, e, s, at, d, p, c in ran.runs)
-        self.repeat(launch, pe, program, number, start, end, first, rows)
         return first, rows
 
-    def repeat(
-        self, launch: int, pe: int, program: int, number: int, start: int, end: int, first: int, rows: int
+    def program(
+        self, launch: int, pe: int, program: int, start: int, end: int, first: int, rows: int, number: int
     ) -> None:
-        """A program that ran as another did, whose rows it shares."""
+        """A program that ran, with records of its own or those of another that ran alike."""
         self._programs.append((launch, pe, program, start, end, first, rows, number))
 
     def build(self, header: Mapping[str, Any], sites: Sequence[Site]) -> OpLog:

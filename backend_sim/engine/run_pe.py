@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ...dialects.errors import AhbmcError, Category, Fault, Place
 from ..oplog import Site
 from .commands import ReadValues
+from .island import Island
 from .paths import PARTS_OF_KIND
 from .pe import Arrival, Pe
 from .pe_cpu import Commands, PeCpu
@@ -26,8 +27,11 @@ class Work:
     key: Any = None
 
 
-@dataclass
-class _Ran:
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """How a program ran: since `start` (on the clock), for how long, with which records and order of completion."""
+
+    start: int
     duration: int
     first: int
     rows: int
@@ -36,57 +40,88 @@ class _Ran:
 
 @dataclass
 class PeRun:
-    """Runs the programs of a PE. `private`: no other PE uses a slice that this one uses, so alike programs run
-    alike."""
+    """Runs the programs of a PE. `island` is there if other PEs use slices that it uses; if not, alike programs run
+    alike.
+
+    `replay` false: each program is simulated, whatever it is like.
+    """
 
     pe: Pe
     name: str
     launch: int
-    start: int
+    end: int
     works: Sequence[Work]
     sites: Sequence[Site]
     log: Log
-    private: bool
+    island: Island | None
     values: PeValues | None
     number: int = 0
-    end: int = 0
-    _seen: dict[Any, _Ran] = field(default_factory=dict[Any, _Ran])
+    replay: bool = True
+    index: int = 0
+    keys: Sequence[Any] = ()
+    _seen: dict[Any, Ran] = field(default_factory=dict[Any, Ran])
+
+    def __post_init__(self) -> None:
+        # What the programs are like, as far as it is known without looking at their commands.
+        self.keys = [work.key for work in self.works]
+
+    @property
+    def finished_at(self) -> int:
+        """When the last command of the last program has ended."""
+        return self.end + self._epoch
+
+    @property
+    def _epoch(self) -> int:
+        return self.island.epoch if self.island is not None else 0
 
     def run(self) -> Iterator[Arrival]:
         """Run all programs; yields before each arrival at a shared slice, with the time to wait for."""
         parts = [PARTS_OF_KIND[site.kind] for site in self.sites]
-        self.end = self.start
         self.pe.traced = None if self.values is None else []
-        for work in self.works:
-            key = None if not self.private else work.key() if callable(work.key) else work.key
+        while self.index < len(self.works):
+            self.pe.begin(self.end)
+            if self.island is not None:
+                self.island.takes_up(self)
+            key, work = None, self.works[self.index]
+            if self.island is None and self.replay:
+                key = work.key() if callable(work.key) else work.key
             seen = self._seen.get(key) if key is not None else None
-            if seen is None:
-                yield from self._program(work, key, parts)
+            if seen is not None:
+                self.again(self.index, seen, self.end - seen.start)
+                self.end += seen.duration
             else:
-                self._repeat(work, seen)
+                ran = yield from self._program(work, parts)
+                if self.island is not None:
+                    self.island.ran(self, self.index, ran)
+                elif key is not None:
+                    self._seen[key] = ran
+            self.index += 1
 
-    def _repeat(self, work: Work, seen: _Ran) -> None:
-        start, self.end = self.end, self.end + seen.duration
-        self.log.repeat(self.launch, self.pe.number, work.number, self.number, start, self.end, seen.first, seen.rows)
-        self.number += seen.rows
+    def again(self, index: int, ran: Ran, later: int) -> None:
+        """Enter a program that ran as another did, that much later."""
+        start, work = ran.start + self._epoch + later, self.works[index]
+        program = (self.launch, self.pe.number, work.number)
+        self.log.program(*program, start, start + ran.duration, ran.first, ran.rows, self.number)
+        self.number += ran.rows
         if self.values is not None:
-            self.values.repeated(start, seen.pattern, work.commands)
+            self.values.repeated(start, ran.pattern, work.commands)
 
-    def _program(self, work: Work, key: Any, parts: Sequence[int]) -> Iterator[Arrival]:
+    def _program(self, work: Work, parts: Sequence[int]) -> Generator[Arrival, None, Ran]:
         pe, start = self.pe, self.end
-        pe.begin(start)
         cpu = PeCpu(pe, work.commands(), parts, self._read_values)
         yield from pe.drain()
         if not cpu.finished or pe.active or pe.singles:
             raise self._deadlock(cpu.site)
         self.end = pe.end
-        first, rows = self.log.add(self.launch, pe.number, work.number, self.number, start, pe.end, pe.records)
-        self.number += rows
+        first, rows = self.log.records_of(start, pe.records)
         pattern: Pattern = ()
+        # While it ran the island may have skipped programs: it is the one of its kind behind them.
         if self.values is not None and pe.traced is not None:
-            pattern = self.values.ran(start, pe.traced)
-        if key is not None:
-            self._seen[key] = _Ran(pe.end - start, first, rows, pattern)
+            pattern = self.values.ran(start, pe.traced, self._epoch)
+        program = (self.launch, pe.number, self.works[self.index].number)
+        self.log.program(*program, start + self._epoch, pe.end + self._epoch, first, rows, self.number)
+        self.number += rows
+        return Ran(start, pe.end - start, first, rows, pattern)
 
     def _read_values(self, time: int, request: ReadValues) -> Any:
         assert self.values is not None and self.pe.traced is not None, "values are read that nobody computes"

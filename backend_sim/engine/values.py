@@ -51,11 +51,11 @@ class PeValues:
         op, operands = ended[1]
         self.device.execute(op, operands, self.memory)
 
-    def ran(self, start: int, traced: Sequence[Traced | None]) -> Pattern:
-        """A program has run to its end; returns how its instances completed."""
+    def ran(self, start: int, traced: Sequence[Traced | None], later: int = 0) -> Pattern:
+        """A program has run to its end, `later` than the clock says; returns how its instances completed."""
         ends = [(_end(t), i) for i, t in enumerate(traced) if t is not None]
         order = sorted(ends)
-        ended = [(end, t[1]) for end, i in order if (t := traced[i]) is not None]
+        ended = [(end + later, t[1]) for end, i in order if (t := traced[i]) is not None]
         self._programs.append(lambda: ended)
         return tuple((end - start, i) for end, i in order)
 

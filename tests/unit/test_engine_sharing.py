@@ -104,12 +104,6 @@ def test_alike_programs_share_their_records() -> None:
         assert all(np.array_equal(x, y) for pe in some for x, y in zip(some[pe], other[pe], strict=True))
 
 
-def test_programs_on_a_shared_slice_are_not_replayed() -> None:
-    """Where another PE can interfere, every program is simulated."""
-    log = run({0: [[read(A, 65536)]] * 5, 1: [[read(A, 4096)]] * 5}, slices=SHARED, keys=True)
-    assert len(log.records["site"]) == 10
-
-
 @st.composite
 def commands(draw: st.DrawFn) -> Command:
     """Any command: scratch ranges that overlap or not, addresses in two tensors, two slices."""
@@ -135,6 +129,45 @@ def commands(draw: st.DrawFn) -> Command:
             m, k, base = draw(st.integers(1, 70)), draw(st.integers(1, 300)), draw(st.integers(0, 2)) << 20
             out_hbm, out_math = draw(st.booleans()), draw(st.sampled_from((0, 4000)))
             return Gemm(m, k, 40, a=tcm(), out=tcm(), out_hbm=out_hbm, base=base, out_math_ps=out_math).command()
+
+
+SATURATED = [read(A, 4096), read(B, 4096), math(4000, [A, B], A), write(A, 4096)]
+
+
+def same_times(fast: OpLog, exact: OpLog) -> None:
+    """Every program starts and ends at the same time, engines are busy at the same times, and it has the same
+    reasons.
+    """
+    for name in ("launch", "pe", "program", "start", "end", "number"):
+        assert fast.programs[name].tolist() == exact.programs[name].tolist(), name
+    assert fast.commands() == exact.commands()
+    assert attribute(fast).parts == attribute(exact).parts
+    for engine in ENGINES:
+        some, other = busy_intervals(fast, engine), busy_intervals(exact, engine)
+        assert [(a.tolist(), b.tolist()) for a, b in some.values()] == [
+            (a.tolist(), b.tolist()) for a, b in other.values()
+        ]
+
+
+def test_programs_that_fall_into_step_are_not_run_again() -> None:
+    """Eight PEs that saturate one slice: most programs are skipped, at the times at which they would have run."""
+    given = {pe: [SATURATED] * 300 + [[read(A, 100)]] for pe in range(8)}
+    fast = run(given, slices=SHARED, keys=True)
+    assert len(fast.records["site"]) < 8 * 300
+    same_times(fast, run(given, slices=SHARED, exact=True))
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.data())
+def test_skipping_changes_no_time(data: st.DataObject) -> None:
+    """Random programs, repeated in random patterns, on PEs that share slices."""
+    kinds = data.draw(st.lists(st.lists(commands(), min_size=1, max_size=4), min_size=1, max_size=2))
+    given = {
+        pe: [kinds[k] for k in data.draw(st.lists(st.integers(0, len(kinds) - 1), min_size=1, max_size=3))] * 20
+        for pe in range(data.draw(st.integers(1, 3)))
+    }
+    slices = dict.fromkeys(given, (0, 1))
+    same_times(run(given, slices=slices, keys=True), run(given, slices=slices, exact=True))
 
 
 PROGRAMS = st.lists(commands(), min_size=1, max_size=9)
