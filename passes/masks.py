@@ -13,8 +13,8 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr
 from xdsl.ir import SSAValue
 
 from ..dialects import tl
-from ..dialects.shapes import is_integer, shape_of
-from .affine import Affine, AffineAnalysis
+from ..dialects.shapes import shape_of
+from .affine import Affine, AffineAnalysis, is_number
 from .poly import ONE, ZERO, Poly
 
 
@@ -66,7 +66,7 @@ def box_of(mask: SSAValue, analysis: AffineAnalysis) -> Box:
                 )
             case tl.SplatOp():
                 todo.append((op.operand, ()))
-            case tl.CmpOp() if is_integer(op.lhs.type):
+            case tl.CmpOp() if is_number(op.lhs):
                 _add_comparison(box, op, places, analysis)
             case _ if not shape_of(value.type):
                 box.flags.append(value)

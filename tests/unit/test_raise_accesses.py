@@ -40,6 +40,7 @@ BOXES = {
     "a condition of the program": "box & (tl.program_id(0) < 2)",
     "one row": "(r[:, None] == 7) & (c[None, :] < n)",
     "a multiple of the row": "(r[:, None] * 2 < m) & (c[None, :] < n)",
+    "a comparison of truth values": "box & ((tl.program_id(0) < 2) == (tl.program_id(1) < 5))",
     "a bound from below": "box & (r[:, None] >= 3)",
 }
 
