@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 import pytest
-from support_frontend import ran
+from ahbmc.dialects.elementwise import BY_TL
+from support_frontend import compiled, ran
 
 # (what it shows, expression of n, its value for n = 5)
 SCALARS: list[tuple[str, str, float]] = [
@@ -247,3 +248,13 @@ def test_types_of_results() -> None:
         tl.store(y, 1.0)
     """
     assert ran(body)[0] == 1
+
+
+@pytest.mark.parametrize("name", sorted(set(BY_TL) - {"max", "min"}))
+def test_every_name_of_the_element_wise_table_is_a_function_of_tl(name: str) -> None:
+    """A row of the table is all that a kernel needs to call a function: it makes the op of the row."""
+    rows = [r for r in BY_TL[name] if r.domain in ("float", "sint", "int")]
+    for row in rows:
+        value = "tl.load(x + 1)" if row.domain == "float" else "n"
+        module = compiled(f"tl.store(y, tl.{name}({', '.join([value] * row.arity)}))")
+        assert row.op in {op.name for op in module.walk()}
