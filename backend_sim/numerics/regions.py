@@ -8,6 +8,7 @@ elements.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -34,7 +35,7 @@ class Axis:
     @property
     def valid(self) -> int:
         """The number of valid lanes."""
-        return max(0, self.hi - self.lo)
+        return self.hi - self.lo if self.hi > self.lo else 0
 
     @property
     def affine(self) -> bool:
@@ -78,7 +79,7 @@ class Axis:
         return replace(self, size=size, lo=lo, hi=hi, fold_start=fold_start, indices=indices)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Region:
     """A region of HBM. `base` is a byte address, `offset` counts elements from it; `pad` is what lanes without memory
     hold.
@@ -90,13 +91,14 @@ class Region:
     dtype: DType
     pad: Any = 0
 
-    @property
+    # A transfer asks for these several times: to be priced, checked, and done.
+    @cached_property
     def sizes(self) -> tuple[int, ...]:
-        return tuple(axis.size for axis in self.axes)
+        return tuple([axis.size for axis in self.axes])
 
-    @property
+    @cached_property
     def valid_sizes(self) -> tuple[int, ...]:
-        return tuple(axis.valid for axis in self.axes)
+        return tuple([axis.valid for axis in self.axes])
 
     @property
     def valid_bytes(self) -> int:
@@ -124,6 +126,10 @@ class Region:
 
     def byte_range(self) -> tuple[int, int]:
         """The addresses [first, end) that bound all valid lanes; an empty range at `base` where there is none."""
+        return self._bounds
+
+    @cached_property
+    def _bounds(self) -> tuple[int, int]:
         if not all(self.valid_sizes):
             return self.base, self.base
         spans = [axis.span() for axis in self.axes]
