@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
 from typing import Any
 
 from . import syntax
@@ -16,9 +15,9 @@ def walk(node: Any) -> Iterator[syntax.Node]:
             yield from walk(part)
     elif isinstance(node, syntax.Node):
         yield node
-        for field in fields(node):
-            if field.name not in ("span", "name_span"):
-                yield from walk(getattr(node, field.name))
+        for name in node.__struct_fields__:
+            if name not in ("span", "name_span"):
+                yield from walk(getattr(node, name))
 
 
 def target_names(target: syntax.Expression) -> Iterator[str]:
