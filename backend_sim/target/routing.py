@@ -19,7 +19,7 @@ from itertools import pairwise
 
 from ...dialects.errors import Category, fail
 from .machine import Machine
-from .topology import Edge, Graph, cube_of, is_end, sip_graph, sip_of
+from .topology import Edge, Graph, cube_graph, cube_of, is_end, sip_graph, sip_of
 
 Route = tuple[Edge, ...]
 
@@ -28,17 +28,26 @@ Route = tuple[Edge, ...]
 def route(machine: Machine, source: str, target: str) -> Route:
     """The edges from `source` to `target`. Raises AhbmcError if either is no node or no way leads there."""
     for name in (source, target):
-        if not name.startswith("sip") or name not in sip_graph(machine, _checked_sip(machine, name)).nodes:
+        if not name.startswith("sip") or name not in _graph_with(machine, name).nodes:
             raise fail(f"machine {machine.name} has no node `{name}`", hint="for example sip0.cube0.pe0.pe_dma")
     if sip_of(source) != sip_of(target):
         return _over_switch(machine, source, target)
-    graph = sip_graph(machine, sip_of(source))
     cube, other = cube_of(source), cube_of(target)
     if cube is not None and cube == other:
-        return _least_wire(graph, source, target, lambda edge: _is_router(edge.target))
+        return _least_wire(cube_graph(machine, cube), source, target, lambda edge: _is_router(edge.target))
+    graph = sip_graph(machine, sip_of(source))
     if machine.routing == "min_wire":
         return _least_wire(graph, source, target, lambda edge: True)
     return _least_wire(graph, source, target, _xy_filter(machine, source, target))
+
+
+def _graph_with(machine: Machine, node: str) -> Graph:
+    """The graph in which `node` must be: that of its cube, which is built sixteen times faster, or that of its SIP."""
+    sip = _checked_sip(machine, node)
+    cube = cube_of(node)
+    if cube is not None and cube in (f"sip{sip}.cube{number}" for number in range(machine.cubes_per_sip)):
+        return cube_graph(machine, cube)
+    return sip_graph(machine, sip)
 
 
 def _is_router(node: str) -> bool:

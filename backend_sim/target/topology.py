@@ -106,6 +106,14 @@ def sip_graph(machine: Machine, sip: int) -> Graph:
     return Graph(build.nodes, build.edges)
 
 
+@lru_cache(maxsize=64)
+def cube_graph(machine: Machine, cube: str) -> Graph:
+    """The graph of one cube (`sip0.cube3`) without what joins it to others: all that a way within it needs."""
+    build = _Builder(machine)
+    build.cube(cube)
+    return Graph(build.nodes, build.edges)
+
+
 def mesh_links(machine: Machine) -> Iterator[tuple[str, str, Fraction]]:
     """The links of a cube's mesh: each router to the next that is there in its row and in its column, with the mm."""
     mesh = machine.cube.mesh
