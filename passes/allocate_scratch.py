@@ -11,7 +11,7 @@ from xdsl.passes import ModulePass
 
 from ..backend_sim.target.machine_file import machine_of
 from ..dialects.errors import AhbmcError, Category, Fault, place_of
-from .scratch import Lifetime, lifetimes, pack, peak
+from .analysis.scratch import Lifetime, lifetimes, pack, peak
 
 PEAK_ATTRIBUTE = "ahbm.scratch_bytes"
 """Attribute of a function: bytes of scratch that it needs."""

@@ -19,8 +19,8 @@ from ..dialects import ahbm
 from ..dialects.errors import AhbmcError, Category, Fault, place_of
 from ..dialects.region import RegionType
 from ..dialects.shapes import element_of
-from .bounds import argument_fact
-from .scratch import size_of
+from .analysis.bounds import argument_fact
+from .analysis.scratch import size_of
 
 BYTES_FACT = "ahbm.bytes"
 """The attribute of a pointer argument that holds the size of its allocation."""

@@ -16,9 +16,9 @@ from ..backend_sim.target.machine import Machine
 from ..backend_sim.target.machine_file import machine_of
 from ..dialects import tl
 from ..dialects.remarks import remark
-from .gemm_choice import Choice, Stage, choose, element_of_operand
-from .operand_loads import absorb, drop_zero_accumulator
-from .stage_operands import single_ops, stage_gemm
+from .composites.gemm_choice import Choice, Stage, choose, element_of_operand
+from .composites.operand_loads import absorb, drop_zero_accumulator
+from .composites.stage_operands import single_ops, stage_gemm
 
 When = Literal["always", "auto"]
 

@@ -17,9 +17,9 @@ from ..dialects.ahbm.types import FRAMING_BYTES, HANDLE_BYTES, LENGTH_BYTES, Spe
 from ..dialects.region import RegionType
 from ..dialects.remarks import remark
 from ..dialects.shapes import element_of, shape_of
-from .composite_form import SIDE_VIEWS, form_of, spec_for
-from .math_kinds import is_lane_by_lane
-from .residence import Residence, Residences, is_block, residences
+from .commands.math_kinds import is_lane_by_lane
+from .commands.residence import Residence, Residences, is_block, residences
+from .composites.composite_form import SIDE_VIEWS, form_of, spec_for
 
 
 @dataclass(frozen=True)

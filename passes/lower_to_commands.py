@@ -20,15 +20,15 @@ from ..dialects.errors import AhbmcError, Category, Fault, place_of
 from ..dialects.locations import stamp
 from ..dialects.region import RegionOp
 from ..dialects.shapes import element_of
-from .buffers import plan_buffers
-from .carried_pointers import carry_offsets
-from .cpu_scalars import cpu_result
-from .emission import Emission
-from .liveness import in_program_order
-from .lower_composites import lower_composite
-from .materialise import Materialiser
-from .residence import Residence, enters, is_block
-from .select_commands import select
+from .analysis.liveness import in_program_order
+from .analysis.materialise import Materialiser
+from .commands.buffers import plan_buffers
+from .commands.carried_pointers import carry_offsets
+from .commands.cpu_scalars import cpu_result
+from .commands.emission import Emission
+from .commands.lower_composites import lower_composite
+from .commands.residence import Residence, enters, is_block
+from .commands.select_commands import select
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from xdsl.passes import ModulePass
 from ..dialects import tl
 from ..dialects.remarks import remark
 from ..dialects.shapes import element_of, is_float, shape_of
-from .recipe_wrap import Refused, wrap
+from .analysis.terms import Ref, Terms
+from .composites.recipe_wrap import Refused, wrap
 from .recipes import EXPONENTIALS, SOFTMAX_MERGE
-from .terms import Ref, Terms
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from .affine import constant_of, is_normal
-from .counted_while import counted_as_for
-from .loop_arithmetic import LoopArithmetic
+from .analysis.affine import constant_of, is_normal
+from .analysis.counted_while import counted_as_for
+from .analysis.loop_arithmetic import LoopArithmetic
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ from ..dialects import tl
 from ..dialects.region import RegionOp
 from ..dialects.remarks import remark
 from ..dialects.shapes import shape_of
-from .affine import AffineAnalysis, is_inside, is_normal
-from .materialise import Materialiser
-from .poly import Poly
-from .region_form import Axis, RegionForm, read, write
+from .analysis.affine import AffineAnalysis, is_inside, is_normal
+from .analysis.materialise import Materialiser
+from .analysis.poly import Poly
+from .analysis.region_form import Axis, RegionForm, read, write
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from xdsl.passes import ModulePass
 from ..dialects import tl
 from ..dialects.remarks import Subject, remark_all
 from ..dialects.shapes import shape_of
-from .affine import Affine, AffineAnalysis
-from .masks import Box, box_of
-from .materialise import Materialiser
-from .region_form import Number, RegionForm, describe, write
+from .analysis.affine import Affine, AffineAnalysis
+from .analysis.masks import Box, box_of
+from .analysis.materialise import Materialiser
+from .analysis.region_form import Number, RegionForm, describe, write
 
 SCATTERED = "pointers that are not separable by axis"
 

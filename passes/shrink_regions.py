@@ -17,10 +17,10 @@ from ..dialects.elementwise import BY_OP
 from ..dialects.region import RegionOp
 from ..dialects.remarks import remark
 from ..dialects.shapes import shape_of
-from .affine import AffineAnalysis
-from .materialise import Materialiser
-from .poly import Poly
-from .region_form import Axis, RegionForm, read, write
+from .analysis.affine import AffineAnalysis
+from .analysis.materialise import Materialiser
+from .analysis.poly import Poly
+from .analysis.region_form import Axis, RegionForm, read, write
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ from ahbmc.dialects.region import RegionOp
 from ahbmc.dialects.text import parse_module
 from ahbmc.dialects.verify import verify
 from ahbmc.passes import run_pipeline
-from ahbmc.passes.affine import Affine, AffineAnalysis
-from ahbmc.passes.masks import box_of
-from ahbmc.passes.materialise import Materialiser
-from ahbmc.passes.poly import ONE, ZERO, Poly, Positive, Symbols
-from ahbmc.passes.region_form import Axis, Fold, RegionForm, read, write
+from ahbmc.passes.analysis.affine import Affine, AffineAnalysis
+from ahbmc.passes.analysis.masks import box_of
+from ahbmc.passes.analysis.materialise import Materialiser
+from ahbmc.passes.analysis.poly import ONE, ZERO, Poly, Positive, Symbols
+from ahbmc.passes.analysis.region_form import Axis, Fold, RegionForm, read, write
 from support_tl_passes import function_of
 from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import ModuleOp

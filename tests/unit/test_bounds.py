@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from ahbmc.dialects.text import parse_module
-from ahbmc.passes.bounds import Bounds, bounds_of
+from ahbmc.passes.analysis.bounds import Bounds, bounds_of
 
 HEAD = """
 func.func @f(%k: i32 {ahbm.value = 520 : i32}, %free: i32) {

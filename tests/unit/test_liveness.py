@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ahbmc.dialects.text import parse_module
-from ahbmc.passes.liveness import Liveness, live_ranges, overlap, union
+from ahbmc.passes.analysis.liveness import Liveness, live_ranges, overlap, union
 from xdsl.dialects import func
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from ahbmc.dialects import ahbm
-from ahbmc.passes.scratch import Lifetime, pack, peak
+from ahbmc.passes.analysis.scratch import Lifetime, pack, peak
 from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import f32

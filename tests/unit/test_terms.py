@@ -6,7 +6,7 @@ import time
 
 import pytest
 from ahbmc.dialects.text import parse_module
-from ahbmc.passes.terms import Ref, Terms
+from ahbmc.passes.analysis.terms import Ref, Terms
 from support_tl_passes import function_of
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import SSAValue

@@ -14,8 +14,8 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, LocationAttr, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from ..dialects import tl
-from ..dialects.shapes import element_of, shape_of
+from ...dialects import tl
+from ...dialects.shapes import element_of, shape_of
 from .affine import Affine, constant_of
 from .poly import Meaning, Poly, Positive, Quotient, Symbols
 

@@ -9,7 +9,7 @@ from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 
-from ..dialects import tl
+from ...dialects import tl
 from .affine import constant_of
 from .loop_arithmetic import LoopArithmetic
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation, SSAValue
 
-from ..dialects import tl
-from ..dialects.region import RegionOp
-from .raise_regions import uniform_number
+from ...dialects import tl
+from ...dialects.region import RegionOp
+from ..raise_regions import uniform_number
 
 
 def streamable(user: Operation, value: SSAValue) -> str | None:

@@ -8,11 +8,11 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IntegerAttr, LocationAttr, TensorType, i64
 from xdsl.ir import Block, Operation, SSAValue
 
-from ..backend_sim.target.machine import Machine
-from ..dialects import tl
-from ..dialects.region import CutOp, RegionOp, RegionType
-from ..dialects.shapes import shape_of
-from .cpu_scalars import zero_of
+from ...backend_sim.target.machine import Machine
+from ...dialects import tl
+from ...dialects.region import CutOp, RegionOp, RegionType
+from ...dialects.shapes import shape_of
+from ..commands.cpu_scalars import zero_of
 from .gemm_choice import Choice, element_of_operand, own_block_k
 
 K_AXIS = {"a": 1, "b": 0}

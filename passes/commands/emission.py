@@ -13,9 +13,9 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, LocationAttr, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ..dialects import ahbm, tl
-from ..dialects.errors import Category, fail, place_of
-from ..dialects.shapes import element_of, shape_of
+from ...dialects import ahbm, tl
+from ...dialects.errors import Category, fail, place_of
+from ...dialects.shapes import element_of, shape_of
 from .buffers import Plan
 from .residence import Residence
 

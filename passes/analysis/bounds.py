@@ -14,7 +14,7 @@ from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
-from ..dialects import tl
+from ...dialects import tl
 
 FACT = "ahbm.value"
 """The attribute of a function argument that holds its value in this launch."""

@@ -9,8 +9,8 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, IntegerType, f32, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ..dialects import ahbm, tl
-from ..dialects.shapes import FLOATS, element_bytes, is_integer
+from ...dialects import ahbm, tl
+from ...dialects.shapes import FLOATS, element_bytes, is_integer
 
 Insert: TypeAlias = Callable[[Operation], Operation]
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import StringAttr, UnitAttr, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ..dialects import ahbm, tl
-from ..dialects.ahbm.types import RUNNING_TILE
-from ..dialects.shapes import element_of, is_float
-from .math_kinds import is_lane_by_lane, math_kind
-from .recipes import RECIPES, Recipe
+from ...dialects import ahbm, tl
+from ...dialects.ahbm.types import RUNNING_TILE
+from ...dialects.shapes import element_of, is_float
+from ..commands.math_kinds import is_lane_by_lane, math_kind
+from ..recipes import RECIPES, Recipe
 
 SIDE_VIEWS = (tl.ExpandDimsOp, tl.BroadcastOp)
 """Views that may stand in a body between a mask and the op that takes it."""

@@ -12,8 +12,8 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr
 from xdsl.ir import SSAValue
 
-from ..dialects import tl
-from ..dialects.shapes import shape_of
+from ...dialects import tl
+from ...dialects.shapes import shape_of
 from .affine import Affine, AffineAnalysis, is_number
 from .poly import ONE, ZERO, Poly
 

@@ -19,9 +19,9 @@ from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IndexType, IntegerAttr, IntegerType
 from xdsl.ir import Block, Operation, SSAValue
 
-from ..dialects import tl
-from ..dialects.pointer import PointerType
-from ..dialects.shapes import element_of, shape_of
+from ...dialects import tl
+from ...dialects.pointer import PointerType
+from ...dialects.shapes import element_of, shape_of
 from .poly import ONE, ZERO, Meaning, Poly, Positive, Symbols
 
 

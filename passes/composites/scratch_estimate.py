@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from xdsl.dialects import func
 from xdsl.ir import Operation, SSAValue
 
-from ..dialects.shapes import element_bytes, shape_of
-from .liveness import live_ranges
-from .residence import Residences, residences
+from ...dialects.shapes import element_bytes, shape_of
+from ..analysis.liveness import live_ranges
+from ..commands.residence import Residences, residences
 
 
 class _Reads:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
-from ..dialects import tl
-from ..dialects.elementwise import BY_OP
+from ...dialects import tl
+from ...dialects.elementwise import BY_OP
 
 
 def is_lane_by_lane(op: Operation) -> bool:

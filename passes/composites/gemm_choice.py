@@ -13,13 +13,13 @@ from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ..backend_sim.target.cost import GemmFacts, composite_gemm_ps, single_gemm_ps
-from ..backend_sim.target.machine import Machine
-from ..dialects import tl
-from ..dialects.region import RegionOp, RegionType
-from ..dialects.shapes import element_bytes, element_of, is_float, shape_of
-from .bounds import bounds_of
-from .math_kinds import is_lane_by_lane
+from ...backend_sim.target.cost import GemmFacts, composite_gemm_ps, single_gemm_ps
+from ...backend_sim.target.machine import Machine
+from ...dialects import tl
+from ...dialects.region import RegionOp, RegionType
+from ...dialects.shapes import element_bytes, element_of, is_float, shape_of
+from ..analysis.bounds import bounds_of
+from ..commands.math_kinds import is_lane_by_lane
 from .operand_loads import streamable
 from .scratch_estimate import live_bytes
 

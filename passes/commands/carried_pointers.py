@@ -11,11 +11,11 @@ from xdsl.dialects.builtin import IntegerAttr, LocationAttr, i64
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from ..dialects import tl
-from ..dialects.errors import AhbmcError, Category, Fault, place_of
-from ..dialects.pointer import PointerType
-from ..dialects.shapes import element_of, shape_of
-from .liveness import in_program_order
+from ...dialects import tl
+from ...dialects.errors import AhbmcError, Category, Fault, place_of
+from ...dialects.pointer import PointerType
+from ...dialects.shapes import element_of, shape_of
+from ..analysis.liveness import in_program_order
 from .residence import enters, is_block
 
 

@@ -17,10 +17,10 @@ from xdsl.dialects import func, scf
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from ..dialects import tl
-from ..dialects.region import CutOp, RegionOp
-from .composite_form import reusable_inputs, written_inputs
-from .liveness import Liveness, Range, in_program_order, live_ranges, overlap, union
+from ...dialects import tl
+from ...dialects.region import CutOp, RegionOp
+from ..analysis.liveness import Liveness, Range, in_program_order, live_ranges, overlap, union
+from ..composites.composite_form import reusable_inputs, written_inputs
 from .math_kinds import is_lane_by_lane
 from .residence import KeepOp, Residence, Residences, enters, residences
 

@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import DictionaryAttr, StringAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.traits import MemoryEffectKind, is_side_effect_free, only_has_effect
 
-from ..dialects import tl
-from .recipes import Recipe
+from ...dialects import tl
+from ..recipes import Recipe
 
 
 class Refused(Exception):

@@ -6,10 +6,10 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, SSAValue
 
-from ..dialects import ahbm, tl
-from ..dialects.region import CutOp, RegionOp, RegionType
-from ..dialects.shapes import element_of, shape_of
-from .composite_form import SIDE_VIEWS, CompositeForm, form_of, params_of, recipe_of, spec_for
+from ...dialects import ahbm, tl
+from ...dialects.region import CutOp, RegionOp, RegionType
+from ...dialects.shapes import element_of, shape_of
+from ..composites.composite_form import SIDE_VIEWS, CompositeForm, form_of, params_of, recipe_of, spec_for
 from .emission import Emission, view_axes
 
 

@@ -10,10 +10,10 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAt
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from ..dialects import ahbm, tl
-from ..dialects.errors import Category, fail, place_of
-from ..dialects.pointer import PointerType
-from ..dialects.shapes import element_of, is_float, shape_of
+from ...dialects import ahbm, tl
+from ...dialects.errors import Category, fail, place_of
+from ...dialects.pointer import PointerType
+from ...dialects.shapes import element_of, is_float, shape_of
 from .cpu_scalars import scalar_of, zero_of
 from .emission import Emission, view_axes
 from .math_kinds import is_lane_by_lane, math_kind

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from xdsl.dialects import func, scf
 from xdsl.ir import Block, Operation, SSAValue
 
-from ..dialects import ahbm
-from ..dialects.shapes import element_bytes
+from ...dialects import ahbm
+from ...dialects.shapes import element_bytes
 from .liveness import in_program_order
 
 # Every buffer starts at a multiple of the widest element, so that no element straddles.

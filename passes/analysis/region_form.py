@@ -14,7 +14,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, i1
 from xdsl.ir import SSAValue
 
-from ..dialects.region import RegionOp
+from ...dialects.region import RegionOp
 from .affine import Affine, AffineAnalysis
 from .masks import Box
 from .materialise import Materialiser

@@ -19,8 +19,8 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from ..dialects import tl
-from ..dialects.shapes import element_of, is_float, shape_of
+from ...dialects import tl
+from ...dialects.shapes import element_of, is_float, shape_of
 
 FLATTENED = 64
 """A sum, product or maximum of more operands than this is not flattened into another: it stays one term."""

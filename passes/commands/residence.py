@@ -24,12 +24,12 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.irdl import AnyAttr, IRDLOperation, irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from ..dialects import tl
-from ..dialects.pointer import PointerType
-from ..dialects.region import CutOp, RegionOp, RegionType
-from ..dialects.shapes import element_of, is_float, is_integer
-from .affine import AffineAnalysis
-from .liveness import in_program_order
+from ...dialects import tl
+from ...dialects.pointer import PointerType
+from ...dialects.region import CutOp, RegionOp, RegionType
+from ...dialects.shapes import element_of, is_float, is_integer
+from ..analysis.affine import AffineAnalysis
+from ..analysis.liveness import in_program_order
 from .math_kinds import is_lane_by_lane
 
 

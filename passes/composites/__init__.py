@@ -1,0 +1,1 @@
+"""The parts of forming composites: what may be streamed, what is staged, and what a choice costs."""
