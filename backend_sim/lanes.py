@@ -72,6 +72,8 @@ class Lanes:
 
     def alike(self, arguments: Sequence[Any], ids: Ids, view: HbmView) -> Alike | None:
         """Which of the programs `ids` run alike on the PE of `view`; None where lanes cannot tell."""
+        if self._memory.machine.hbm.strided == "bursts":
+            return None  # which channels a transfer falls on depends on its very address
         self._columns, self._access, self._slices = [], [], set()
         self._count, self._view = len(ids), view
         slots = self._code.frame(arguments)

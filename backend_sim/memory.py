@@ -88,6 +88,10 @@ class Shard:
     offset: int = 0
 
 
+# Where each piece of a tensor begins, who owns the slice it lies in, and its offset in the HBM of the cube.
+_Pieces = tuple[Ints, Ints, Ints]
+
+
 @dataclass
 class Located:
     """A tensor with its addresses: virtual from `base` on, and its shards."""
@@ -96,7 +100,7 @@ class Located:
     base: int
     shards: tuple[Shard, ...]
     pes_per_cube: int
-    _maps: dict[tuple[int, int], tuple[Ints, Ints]] = field(default_factory=dict[tuple[int, int], tuple[Ints, Ints]])
+    _maps: dict[tuple[int, int], _Pieces] = field(default_factory=dict[tuple[int, int], "_Pieces"])
 
     @property
     def end(self) -> int:
@@ -109,6 +113,15 @@ class Located:
 
     def seen_by(self, pe: int) -> tuple[Ints, Ints]:
         """(starts, owners): the bytes of the tensor from starts[i] on belong to owners[i], as this PE reads them."""
+        return self._map(pe)[:2]
+
+    def places(self, pe: int, addresses: Ints) -> tuple[Ints, Ints]:
+        """(owners, offsets in the HBM of their cubes) of virtual addresses, as this PE sees them."""
+        starts, owners, offsets = self._map(pe)
+        piece = np.searchsorted(starts, addresses - self.base, side="right") - 1
+        return owners[piece], offsets[piece] + addresses - self.base - starts[piece]
+
+    def _map(self, pe: int) -> _Pieces:
         wanted = self._copy_of(pe)
         if wanted not in self._maps:
             self._maps[wanted] = self._pieces(*wanted)
@@ -144,12 +157,13 @@ class Located:
         here = [i for c, i in homes if wanted_cube in (-1, c)]
         return wanted_cube, index if index in here else here[0]
 
-    def _pieces(self, cube: int, index: int) -> tuple[Ints, Ints]:
+    def _pieces(self, cube: int, index: int) -> _Pieces:
         shape, itemsize = self.tensor.shape, self.tensor.dtype.itemsize
         columns = shape[-1]
         per_row = self.tensor.size // (itemsize * max(1, shape[0]))
         starts: list[Ints] = []
         owners: list[Ints] = []
+        offsets: list[Ints] = []
         for shard in self.shards:
             home = divmod(shard.owner, self.pes_per_cube)
             if shard.size == 0 or cube not in (-1, home[0]) or index not in (-1, home[1]):
@@ -162,14 +176,17 @@ class Located:
                 at = lines * columns + shard.column
             starts.append(at * itemsize)
             owners.append(np.full(len(at), shard.owner, dtype=np.int64))
+            width = shard.size // len(at)
+            offsets.append(shard.offset + np.arange(len(at), dtype=np.int64) * width)
         if not starts:  # an empty tensor
-            return np.zeros(1, np.int64), np.array([self.shards[0].owner], dtype=np.int64)
-        start, owner = np.concatenate(starts), np.concatenate(owners)
+            return np.zeros(1, np.int64), np.array([self.shards[0].owner], dtype=np.int64), np.zeros(1, np.int64)
+        start, owner, offset = np.concatenate(starts), np.concatenate(owners), np.concatenate(offsets)
         order = np.argsort(start, kind="stable")
-        start, owner = start[order], owner[order]
-        # Neighbouring pieces of one owner are one piece.
-        keep = np.concatenate(([True], owner[1:] != owner[:-1]))
-        return start[keep], owner[keep]
+        start, owner, offset = start[order], owner[order], offset[order]
+        # Neighbouring pieces of one owner that go on in its slice are one piece.
+        goes_on = (owner[1:] == owner[:-1]) & (np.diff(offset) == np.diff(start))
+        keep = np.concatenate(([True], ~goes_on))
+        return start[keep], owner[keep], offset[keep]
 
 
 class Memory:

@@ -80,12 +80,14 @@ class _TilesPlan:
         place, in_hbm = self.place, [p.__class__ is not Buffer for p in (a, b, stored)]
         reads_a, reads_b = in_hbm[0] and not empty, in_hbm[1] and not empty
         a_tiles = (
-            view.stream(a, (tile_m, tile_k), (across_m, across_k), across_n, "the load", place) if reads_a else None
+            view.stream(a, (tile_m, tile_k), (across_m, across_k), across_n, 1, "the load", place) if reads_a else None
         )
         b_tiles = (
-            view.stream(b, (tile_k, tile_n), (across_k, across_n), across_m, "the load", place) if reads_b else None
+            view.stream(b, (tile_k, tile_n), (across_k, across_n), across_m, 0, "the load", place) if reads_b else None
         )
-        out = view.stream(stored, (tile_m, tile_n), (across_m, across_n), 1, "the store", place) if in_hbm[2] else None
+        out = (
+            view.stream(stored, (tile_m, tile_n), (across_m, across_n), 1, 1, "the store", place) if in_hbm[2] else None
+        )
         return Tiles(
             across_m,
             across_n,

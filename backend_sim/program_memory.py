@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..dialects.errors import Place
-from .engine.commands import Range, Stream
-from .memory import Located, Memory, Share, Tensor
+from .engine.commands import Range, Share, Stream
+from .memory import Ints, Located, Memory, Tensor
 from .numerics.regions import Region
 
 Shares = tuple[Share, ...]
+_NONE = np.zeros(0, dtype=np.int64)
 
 
 class HbmView:
     """Resolves addresses for one PE. Raises AhbmcError where an access leaves its tensor."""
 
     def __init__(self, memory: Memory, pe: int):
+        hbm = memory.machine.hbm
         self.memory = memory
         self.pe = pe
-        self._burst = memory.machine.hbm.burst_bytes
+        self._burst, self._channels = hbm.burst_bytes, hbm.channels
+        self._by_bursts = hbm.strided == "bursts"
         # A tensor that lies in one slice needs no look at its shards.
         self._whole: dict[int, int | None] = {}
 
@@ -32,7 +34,7 @@ class HbmView:
             self._whole[located.base] = int(owners[0]) if len(owners) == 1 else None
         return self._whole[located.base]
 
-    def owners_of(self, tensors: Sequence[Tensor]) -> set[int]:
+    def owners_of(self, tensors: list[Tensor] | tuple[Tensor, ...]) -> set[int]:
         """The slices in which anything of these tensors lies that this PE could touch."""
         located = [self.memory.located_of(tensor) for tensor in tensors]
         return {int(o) for tensor in located for o in tensor.seen_by(self.pe)[1]}
@@ -43,15 +45,19 @@ class HbmView:
         if first == end:
             return bounds, ()
         located = self.memory.locate(first, end, what, place)
+        if self._by_bursts:
+            return bounds, self._bursts(located, _addresses(region), region.dtype.itemsize, _NONE)[0]
         owner = self._owner(located)
         if owner is not None:
-            return bounds, ((owner, region.valid_bytes),)
-        return bounds, located.shares(self.pe, region, first, end)
+            return bounds, ((owner, region.valid_bytes, ()),)
+        return bounds, tuple([(o, size, ()) for o, size in located.shares(self.pe, region, first, end)])
 
     def element(self, address: int, size: int, what: str, place: Place | None) -> Shares:
         """A scalar's access: one burst."""
         located = self.memory.locate(address, address + size, what, place)
-        return ((located.share_of(self.pe, address), self._burst),)
+        if self._by_bursts:
+            return self._bursts(located, np.array([address], dtype=np.int64), size, _NONE)[0]
+        return ((located.share_of(self.pe, address), self._burst, ()),)
 
     def lanes(self, addresses: Any, size: int, what: str, place: Place | None) -> tuple[Range, Shares]:
         """Elements of `size` bytes at a list of addresses: whole bursts for each run of consecutive ones."""
@@ -59,16 +65,16 @@ class HbmView:
             return (0, 0), ()
         first, end = int(addresses.min()), int(addresses.max()) + size
         located = self.memory.locate(first, end, what, place)
-        starts, owners = located.seen_by(self.pe)
-        owner = owners[np.searchsorted(starts, addresses - located.base, side="right") - 1]
-        breaks = (np.diff(addresses) != size) | (owner[1:] != owner[:-1])
-        heads = np.concatenate(([0], np.flatnonzero(breaks) + 1))
-        lengths = np.diff(np.append(heads, len(addresses))) * size
+        if self._by_bursts:
+            return (first, end), self._bursts(located, addresses, size, _NONE, in_order=True)[0]
+        owner, offset = located.places(self.pe, addresses)
+        heads, tails = _runs(owner, offset, size)
+        lengths = offset[tails] + size - offset[heads]
         moved = -(-lengths // self._burst) * self._burst
         shares = {int(o): 0 for o in owner[heads]}
         for o, n in zip(owner[heads].tolist(), moved.tolist(), strict=True):
             shares[o] += n
-        return (first, end), tuple(shares.items())
+        return (first, end), tuple([(o, n, ()) for o, n in shares.items()])
 
     def stream(
         self,
@@ -76,31 +82,83 @@ class HbmView:
         tile: tuple[int, int],
         across: tuple[int, int],
         reads: int,
+        k_axis: int,
         what: str,
         place: Place | None,
     ) -> Stream:
         """The tiles of a region of two axes, cut to `tile`, `across` many along each axis, each moved `reads` times.
 
-        Every tile moves its full padded bytes; where a tile lies in several slices, the padding goes with the first.
+        Packed, every tile moves its full padded bytes; where a tile lies in several slices, the padding goes with the
+        first. By bursts, a run that goes on in the next tile along `k_axis` shares the burst in between with it.
         """
         tile_bytes = tile[0] * tile[1] * region.dtype.itemsize
         bounds, shares = self.region(region, what, place)
         useful = region.valid_bytes * reads
-        if len(shares) == 1:
-            return Stream(tile_bytes, shares[0][0], bounds, useful)
         if not shares:  # every lane is masked off: only padding moves
             return Stream(tile_bytes, self.pe, bounds, useful)
+        if len(shares) == 1 and not self._by_bursts:
+            return Stream(tile_bytes, shares[0][0], bounds, useful)
         tiles: list[Shares] = []
+        ends: dict[tuple[int, int], Ints] = {}
         for row in range(across[0]):
             rows = region.cut(0, row * tile[0], min(tile[0], region.sizes[0] - row * tile[0]))
             for column in range(across[1]):
                 width = min(tile[1], region.sizes[1] - column * tile[1])
-                _, parts = self.region(rows.cut(1, column * tile[1], width), what, place)
-                tiles.append(_padded(parts or shares[:1], tile_bytes))
+                part = rows.cut(1, column * tile[1], width)
+                if not self._by_bursts:
+                    tiles.append(_padded(self.region(part, what, place)[1] or shares[:1], tile_bytes))
+                    continue
+                before = (row - 1, column) if k_axis == 0 else (row, column - 1)
+                first, end = part.byte_range()
+                if first == end:
+                    tiles.append(())
+                    continue
+                located, addresses = self.memory.locate(first, end, what, place), _addresses(part)
+                found, ends[row, column] = self._bursts(
+                    located, addresses, region.dtype.itemsize, ends.get(before, _NONE)
+                )
+                tiles.append(found)
         return Stream(tile_bytes, shares[0][0], bounds, useful, tiles)
 
+    def _bursts(
+        self, located: Located, addresses: Ints, itemsize: int, before: Ints, *, in_order: bool = False
+    ) -> tuple[Shares, Ints]:
+        """The bursts of elements at `addresses`, run by run, and the offsets at which the runs end.
 
-def _padded(parts: Sequence[Share], tile_bytes: int) -> Shares:
+        `before` are ends of earlier runs: a run that goes on there has its first burst already, unless one begins.
+        `in_order`: elements are taken as they come (by lanes), not as they lie in the slices.
+        """
+        owner, offset = located.places(self.pe, addresses)
+        if not in_order:
+            order = np.lexsort((offset, owner))
+            owner, offset = owner[order], offset[order]
+        heads, tails = _runs(owner, offset, itemsize)
+        first, end = offset[heads], offset[tails] + itemsize
+        low = first // self._burst + (np.isin(first, before) & (first % self._burst != 0))
+        count = np.maximum(0, (end - 1) // self._burst + 1 - low)
+        which = np.repeat(np.arange(len(heads)), count)
+        burst = np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count) + low[which]
+        shares: list[Share] = []
+        for one in dict.fromkeys(owner[heads].tolist()):
+            mine = owner[heads] == one
+            channels = np.bincount(burst[mine[which]] % self._channels, minlength=self._channels)
+            size = int((end - first)[mine].sum())
+            shares.append((one, size, tuple(channels.tolist())))
+        return tuple(shares), end
+
+
+def _addresses(region: Region) -> Ints:
+    """The addresses of the valid elements of a region, each once, in ascending order."""
+    return np.unique(region.offsets()) * region.dtype.itemsize + region.base
+
+
+def _runs(owner: Ints, offset: Ints, itemsize: int) -> tuple[Ints, Ints]:
+    """Indices of the first and last elements of runs that follow each other in one slice."""
+    breaks = np.flatnonzero((np.diff(offset) != itemsize) | (owner[1:] != owner[:-1]))
+    return np.concatenate(([0], breaks + 1)), np.append(breaks, len(offset) - 1)
+
+
+def _padded(parts: Shares, tile_bytes: int) -> Shares:
     """The shares of a tile with its padding."""
-    rest = sum(size for _, size in parts[1:])
-    return ((parts[0][0], tile_bytes - rest), *parts[1:])
+    rest = sum(size for _, size, _ in parts[1:])
+    return ((parts[0][0], tile_bytes - rest, ()), *parts[1:])

@@ -40,13 +40,13 @@ def hbm(start: int, size: int = 1) -> Range:
 
 def read(into: Range, size: int, *, owner: int = 0, at: int = 0, issue: int = 9000) -> Dma:
     return Dma(
-        READ, issue, False, False, (hbm(at, size),) if size else (), (into,), ((owner, size),) * (size > 0), size
+        READ, issue, False, False, (hbm(at, size),) if size else (), (into,), ((owner, size, ()),) * (size > 0), size
     )
 
 
 def write(source: Range, size: int, *, owner: int = 0, at: int = 0, issue: int = 9000) -> Dma:
     return Dma(
-        WRITE, issue, True, True, (source,), (hbm(at, size),) if size else (), ((owner, size),) * (size > 0), size
+        WRITE, issue, True, True, (source,), (hbm(at, size),) if size else (), ((owner, size, ()),) * (size > 0), size
     )
 
 

@@ -1,8 +1,9 @@
 """Command instances as the engine takes them: everything resolved to times, bytes and byte ranges, nothing of the IR.
 
 A range is [first, end) in bytes: offsets in the PE's scratch, or virtual addresses of HBM (which are far above).
-`shares` say how many bytes go to or come from which slice (by the PE that owns it). `operands` is what
-`numerics/device.py` takes; the engine hands it on unread.
+`shares` say how many bytes go to or come from which slice (by the PE that owns it), and, where bursts are booked one
+by one (`hbm.strided: bursts`), how many of them fall on each of its pseudo-channels; () if the slice is one server.
+`operands` is what `numerics/device.py` takes; the engine hands it on unread.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import Any
 from ..numerics.commands import PeMemory
 
 Range = tuple[int, int]
-Share = tuple[int, int]
+Bursts = tuple[int, ...]
+Share = tuple[int, int, Bursts]
 
 
 @dataclass(slots=True)
@@ -94,7 +96,12 @@ class Stream:
 
     def of(self, tile: int) -> tuple[Share, ...]:
         """The transfers of one tile (of an output: in the order of output tiles)."""
-        return ((self.owner, self.tile_bytes),) if self.shares is None else self.shares[tile]
+        return ((self.owner, self.tile_bytes, ()),) if self.shares is None else self.shares[tile]
+
+    def moved(self, tiles: int) -> int:
+        """Bytes that move in `tiles` transfers of a tile; by bursts there is no padding to move."""
+        by_bursts = self.shares is not None and any(bursts for parts in self.shares for _, _, bursts in parts)
+        return self.useful if by_bursts else tiles * self.tile_bytes
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from .commands import Composite, Once, Range, Stream
+from .commands import Bursts, Composite, Once, Range, Stream
 from .hbm import Way
 from .paths import DMA_WRITE, FETCH, GEMM, ISSUE, MATH, STORE, Completion, Path, step
 from .pe import (
@@ -32,16 +32,15 @@ from .pe import (
     STAGE_SEND,
     STAGE_STORE,
     Pe,
+    Ready,
     book_write,
     order_of,
 )
-from .reads import GroupReads
+from .reads import Arrival, GroupReads
 from .recurrence import later, run_group
 from .server import Server
 from .trains import Train
 
-# When something is ready, and the path that led there.
-Ready = tuple[int, Path]
 Waits = list[Completion]
 
 
@@ -175,21 +174,21 @@ class CompositeFlow:
                 owners[stream.owner] = None
                 continue
             for tile in range(self.first, self.first + self.count):
-                owners.update((owner, None) for owner, _ in stream.of(self._tile_of(which, tile)))
+                owners.update((owner, None) for owner, _, _ in stream.of(self._tile_of(which, tile)))
         return list(owners)
 
     def _arrive(self, now: int, argument: tuple[Way, int, Path]) -> None:
         """All reads of the group that go to one slice arrive there, A before B."""
         way, sent, path = argument
         pe, reads = self.pe, self.reads
-        arrival = reads.arrival(pe, way, now, self.record, sent, path)
+        arrival = Arrival(reads, pe, way, now, self.record, sent, path)
         for stream, which in self._streams():
             if stream.shares is None:
                 if stream.owner == way.slice.owner:
                     arrival.uniform(stream.tile_bytes)
             else:
                 arrival.tiles([stream.of(self._tile_of(which, self.first + i)) for i in range(self.count)])
-        arrival.done()
+        reads.arrivals_left -= 1
         if not reads.arrivals_left:
             pe.records.run(self.record, ON_DMA_READ, sent, reads.end - sent)
             self.fetch_gate.when(self._group_ready)
@@ -287,18 +286,21 @@ class CompositeFlow:
         out, pe = self.tiles.out, self.pe
         assert out is not None
         shares = out.of(tile // self.tiles.across_k)
+        if not shares:  # every lane is masked off
+            self._output_ended((now, path))
+            return
         self.outputs_left += len(shares) - 1
-        for owner, size in shares:
+        for owner, size, bursts in shares:
             way = pe.way(owner)
             sending, head, _, _ = way.write(size)
             base = path if now >= pe.send.busy else pe.send.path
             sent = pe.send.book(now, path, self.record, DMA_WRITE, sending)[0] - sending
             order = order_of(self.record, STAGE_SEND, tile)
-            pe.request(sent + head, order, self._on_write, (way, size, sent, base), way.slice)
+            pe.request(sent + head, order, self._on_write, (way, size, bursts, (sent, base)), way.slice)
 
-    def _on_write(self, now: int, argument: tuple[Way, int, int, Path]) -> None:
-        way, size, sent, path = argument
-        end, path = book_write(self.pe, way, size, now, sent, path, self.record)
+    def _on_write(self, now: int, argument: tuple[Way, int, Bursts, Ready]) -> None:
+        way, size, bursts, (sent, path) = argument
+        end, path = book_write(self.pe, way, size, bursts, now, sent, path, self.record)
         self.pe.records.run(self.record, ON_DMA_WRITE, sent, end - sent)
         self._output_ended((end, path))
 

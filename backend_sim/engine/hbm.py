@@ -1,5 +1,6 @@
 """HBM slices and the way to them. A slice is one server of its full rate (packed transfers); each transfer holds it
-for its bytes, in the order of arrival.
+for its bytes, in the order of arrival; or (`hbm.strided: bursts`) its pseudo-channels are servers of one burst at a
+time.
 
 A read of n bytes: its request arrives at the slice, waits until the slice is free, holds it for n / rate; the first
 data come one burst later and travel back. A write: the head of its data arrives, waits, holds the slice for n / rate;
@@ -13,6 +14,7 @@ from ..target.quantities import service_ps
 from ..target.routing import route
 from ..target.topology import pe_node, slice_node
 from ..target.transfer import empty_ps, send
+from .commands import Bursts
 from .paths import START, Path
 
 
@@ -22,15 +24,37 @@ class Slice:
     `shared`: several PEs of the launch may use it, so its bookings must happen in the order of simulated time.
     """
 
-    __slots__ = ("available", "end", "holder", "owner", "path", "shared")
+    __slots__ = ("available", "channels", "end", "holder", "owner", "path", "shared")
 
     def __init__(self, owner: int, *, shared: bool = False):
         self.owner = owner
         self.available = 0
+        self.channels: list[int] = []
         self.holder = -1
         self.end = 0
         self.path: Path = START
         self.shared = shared
+
+    def reserve(self, now: int, held: int, bursts: Bursts, burst_ps: int) -> tuple[int, int, int]:
+        """Book what arrives at `now`: (when it is taken, when the first burst begins, when the last has ended).
+
+        As one server it is held for `held`. With bursts each channel takes its own, and "when it is taken" is as late
+        as the channels make the last burst later than it would be alone.
+        """
+        if not bursts:
+            start = max(now, self.available)
+            self.available = start + held
+            return start, start, start + held
+        channels = self.channels = self.channels or [0] * len(bursts)
+        used = [(max(now, channels[i]), i, n) for i, n in enumerate(bursts) if n]
+        if not used:  # all of it comes with bursts that are booked already
+            last = max(now, self.available)
+            return now, last, last
+        for begin, i, n in used:
+            channels[i] = begin + n * burst_ps
+        last = max(channels[i] for _, i, _ in used)
+        self.available = max(channels)
+        return last - max(bursts) * burst_ps, min(used)[0], last
 
 
 class Way:
@@ -44,16 +68,18 @@ class Way:
         self.request_ps = empty_ps(self._there)
         self.ack_ps = empty_ps(self._back)
         self.burst_ps = machine.hbm.burst_ps
-        self._reads: dict[int, tuple[int, int]] = {}
+        self._reads: dict[int, tuple[int, int, int]] = {}
         self._writes: dict[int, tuple[int, int, int, int]] = {}
 
-    def read(self, size: int) -> tuple[int, int]:
-        """(how long the slice is held, from the start of that until the last byte is in TCM)."""
+    def read(self, size: int) -> tuple[int, int, int]:
+        """(how long the slice is held; from the start of that, and from the end of its last burst, until the last
+        byte is in TCM)."""
         times = self._reads.get(size)
         if times is None:
             rate = self.machine.hbm.slice_gb_per_s
             back = send(self.machine, size, self._back, rate)
-            times = self._reads[size] = (service_ps(size, rate), self.burst_ps + back.last)
+            tail = send(self.machine, min(size, self.machine.noc.flit_bytes), self._back)
+            times = self._reads[size] = (service_ps(size, rate), self.burst_ps + back.last, tail.last)
         return times
 
     def write(self, size: int) -> tuple[int, int, int, int]:

@@ -98,7 +98,12 @@ class Island:
             ]
         )
         slices = tuple(
-            [(s.available - now, s.holder, s.end - now, s.path) if s.available > now else None for s in self._slices]
+            [
+                (s.available - now, s.holder, s.end - now, s.path, tuple([max(0, c - now) for c in s.channels]))
+                if s.available > now
+                else None
+                for s in self._slices
+            ]
         )
         return pes, slices
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from ..oplog import ENGINES
 from ..target.machine import Machine
-from .commands import Compute, Dma
+from .commands import Bursts, Compute, Dma
 from .hazards import Flights
 from .hbm import Slice, Way
 from .paths import DMA_READ, DMA_WRITE, QUEUE, START, Completion, Path, Waiter, step
@@ -36,6 +36,8 @@ _WRITES_AFTER_READS = 1 << (_TILE_BITS + _STAGE_BITS + _NUMBER_BITS)
 # A request to a shared slice: when, and its key among requests of all PEs at that time (reads first, then by PE).
 Arrival = tuple[int, int]
 Handler = Callable[[int, Any], None]
+# When something is ready, and the path that led there.
+Ready = tuple[int, Path]
 
 
 def order_of(number: int, stage: int, tile: int = 0) -> int:
@@ -147,7 +149,7 @@ class Pe:
     def transfer(self, command: Dma, record: int, ready: tuple[int, Path], done: Completion) -> None:
         """A single-op transfer is ready for the DMA engine: one transfer for each slice it touches."""
         self.singles += 1
-        size = sum(size for _, size in command.shares)
+        size = sum(size for _, size, _ in command.shares)
         if command.write:
             self.records.count(record, written=size)
         else:
@@ -167,45 +169,40 @@ class Transfer:
         if not command.shares:
             # Every lane is masked off: nothing moves.
             pe.request(self.start, order_of(record, STAGE_ARRIVAL), self._nothing, command)
-        for part, (owner, size) in enumerate(command.shares):
+        for part, (owner, size, bursts) in enumerate(command.shares):
             way = pe.way(owner)
             if command.write:
-                pe.request(self.start, order_of(record, STAGE_SEND, part), self._send, (way, size, part, ready[1]))
+                pe.request(
+                    self.start, order_of(record, STAGE_SEND, part), self._send, (way, size, bursts, part, ready[1])
+                )
             else:
                 arrival = self.start + way.request_ps
                 order = order_of(record, STAGE_ARRIVAL, part)
-                pe.request(arrival, order, self._read, (way, size, ready), way.slice)
+                pe.request(arrival, order, self._read, (way, size, bursts, ready), way.slice)
 
     def _nothing(self, now: int, command: Dma) -> None:
         self._finish(DMA_WRITE if command.write else DMA_READ)
 
-    def _read(self, now: int, argument: tuple[Way, int, tuple[int, Path]]) -> None:
-        way, size, (sent, path) = argument
-        held, data = way.read(size)
-        start, base, base_end = wait_for_slice(self.pe, way.slice, now, self.record, sent, path)
-        end = start + data
-        if base_end > end:
-            base, base_end = path, sent
-        path = step(base, self.record, DMA_READ, end - base_end)
-        take_slice(self.pe, way.slice, start + held, end, path)
-        self.pe.records.run(self.record, ON_HBM, start, held, way.slice.owner)
-        self._ended(end, path, ON_DMA_READ, DMA_READ)
+    def _read(self, now: int, argument: tuple[Way, int, Bursts, Ready]) -> None:
+        way, size, bursts, (sent, path) = argument
+        ended = book_read(self.pe, way, size, bursts, now, sent, path, self.record)
+        self._ended(*ended, ON_DMA_READ, DMA_READ)
 
-    def _send(self, now: int, argument: tuple[Way, int, int, Path]) -> None:
-        way, size, part, path = argument
+    def _send(self, now: int, argument: tuple[Way, int, Bursts, int, Path]) -> None:
+        way, size, bursts, part, path = argument
         sending, head, _, _ = way.write(size)
         server = self.pe.send
         # Where it waits for an earlier write to leave, its time counts from that.
         base = path if now >= server.busy else server.path
         sent = server.book(now, path, self.record, DMA_WRITE, sending)[0] - sending
         order = order_of(self.record, STAGE_SEND, part)
-        self.pe.request(sent + head, order, self._write, (way, size, sent, base), way.slice)
+        self.pe.request(sent + head, order, self._write, (way, size, bursts, (sent, base)), way.slice)
         self.start = min(self.start, sent) if part else sent
 
-    def _write(self, now: int, argument: tuple[Way, int, int, Path]) -> None:
-        way, size, sent, path = argument
-        end, path = book_write(self.pe, way, size, now, sent, path, self.record)
-        self._ended(end, path, ON_DMA_WRITE, DMA_WRITE)
+    def _write(self, now: int, argument: tuple[Way, int, Bursts, Ready]) -> None:
+        way, size, bursts, (sent, path) = argument
+        ended = book_write(self.pe, way, size, bursts, now, sent, path, self.record)
+        self._ended(*ended, ON_DMA_WRITE, DMA_WRITE)
 
     def _ended(self, end: int, path: Path, engine: int, part: int) -> None:
         if end > self.end:
@@ -220,36 +217,48 @@ class Transfer:
         self.pe.finish(self.record, self.start, self.end, self.path, part, self.done)
 
 
-def wait_for_slice(pe: Pe, slice_: Slice, now: int, record: int, sent: int, path: Path) -> tuple[int, Path, int]:
-    """(when the slice takes what arrives at `now`, the path that its time counts from, when that path ended).
+def came_from(
+    pe: Pe, slice_: Slice, now: int, start: int, end: int, sent: int, path: Path, record: int
+) -> tuple[Path, int]:
+    """(path, its end) from which the time of a transfer counts that a slice takes at `start` and that ends at `end`.
 
-    `path` led to the sending at `sent`. A slice held by this PE's own transfer goes on from there; one that another
-    PE holds is a queue.
+    `path` led to its sending at `sent`; it arrived at `now`. A slice that was held by this PE's own transfer goes on
+    from there; one that another PE held is a queue.
     """
     if slice_.shared:
-        pe.served.append(max(now, slice_.available) - pe.start)
-    if now >= slice_.available:
-        return now, path, sent
-    start = slice_.available
-    if slice_.holder == pe.number and slice_.end >= pe.start:
-        return start, slice_.path, slice_.end
-    return start, step(path, record, QUEUE, start - now), sent + start - now
+        pe.served.append(start - pe.start)
+    if start <= now:
+        return path, sent
+    if slice_.holder != pe.number or slice_.end < pe.start:
+        return step(path, record, QUEUE, start - now), sent + start - now
+    # A small transfer may end before the one that held the slice does; then it did not wait for that.
+    return (slice_.path, slice_.end) if slice_.end <= end else (path, sent)
 
 
-def take_slice(pe: Pe, slice_: Slice, available: int, end: int, path: Path) -> None:
-    """The slice is taken until `available` by a transfer of this PE that ends at `end`."""
-    slice_.available, slice_.holder, slice_.end, slice_.path = available, pe.number, end, path
+def hold(pe: Pe, slice_: Slice, end: int, path: Path) -> Path:
+    """The last transfer that a slice has taken is one of this PE, and ends at `end`."""
+    slice_.holder, slice_.end, slice_.path = pe.number, end, path
+    return path
 
 
-def book_write(pe: Pe, way: Way, size: int, now: int, sent: int, path: Path, record: int) -> tuple[int, Path]:
-    """The head of a write arrives at its slice at `now`; it was sent at `sent`. Returns (end of its ack, path)."""
-    _, _, last, held = way.write(size)
-    start, base, base_end = wait_for_slice(pe, way.slice, now, record, sent, path)
-    available = start + held
-    end = max(available, sent + last) + way.burst_ps + way.ack_ps
-    if base_end > end:
-        base, base_end = path, sent
-    path = step(base, record, DMA_WRITE, end - base_end)
-    take_slice(pe, way.slice, available, end, path)
-    pe.records.run(record, ON_HBM, start, held, way.slice.owner)
-    return end, path
+def book_read(pe: Pe, way: Way, size: int, bursts: Bursts, now: int, sent: int, path: Path, record: int) -> Ready:
+    """The request of a read, sent at `sent`, arrives at its slice at `now`. Returns (when its data are in TCM,
+    path).
+    """
+    held, data, tail = way.read(size)
+    start, first, last = way.slice.reserve(now, held, bursts, way.burst_ps)
+    end = max(first + data, last + tail) if bursts else start + data
+    base, base_end = came_from(pe, way.slice, now, start, end, sent, path, record)
+    pe.records.run(record, ON_HBM, first, last - first, way.slice.owner)
+    return end, hold(pe, way.slice, end, step(base, record, DMA_READ, end - base_end))
+
+
+def book_write(pe: Pe, way: Way, size: int, bursts: Bursts, now: int, sent: int, path: Path, record: int) -> Ready:
+    """The head of a write, sent at `sent`, arrives at its slice at `now`. Returns (end of its ack, path)."""
+    _, _, arrived, held = way.write(size)
+    start, first, last = way.slice.reserve(now, held, bursts, way.burst_ps)
+    committed = last if bursts else last + way.burst_ps
+    end = max(committed, sent + arrived + way.burst_ps) + way.ack_ps
+    base, base_end = came_from(pe, way.slice, now, start, end, sent, path, record)
+    pe.records.run(record, ON_HBM, first, last - first, way.slice.owner)
+    return end, hold(pe, way.slice, end, step(base, record, DMA_WRITE, end - base_end))

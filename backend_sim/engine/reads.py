@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from .commands import Share
 from .hbm import Way
 from .paths import DMA_READ, Path, step
-from .pe import ON_HBM, Pe, take_slice, wait_for_slice
+from .pe import ON_HBM, Pe, Ready, book_read, came_from, hold
 from .trains import Piece, Train
-
-Ready = tuple[int, Path]
 
 
 class GroupReads:
@@ -22,10 +20,6 @@ class GroupReads:
         self.end, path = ready
         self._train: Train | None = Train([Piece(0, self.end, 0, count, lambda _i, _t: path)])
         self._each: list[Ready] | None = None
-
-    def arrival(self, pe: Pe, way: Way, now: int, record: int, sent: int, path: Path) -> Arrival:
-        """The reads of one slice arrive there at `now`."""
-        return Arrival(self, pe, way, now, record, sent, path)
 
     def merge(self, train: Train) -> None:
         """Each tile also waits for the instant in `train`."""
@@ -63,29 +57,22 @@ def _single(tile: int, ready: Ready) -> Piece:
 
 
 class Arrival:
-    """The reads of a group at one slice, which takes them one after the other."""
+    """The reads of a group at one slice, where all arrive at `now`; it takes them one after the other."""
 
     def __init__(self, reads: GroupReads, pe: Pe, way: Way, now: int, record: int, sent: int, path: Path):
-        self.reads, self.pe, self.way, self.record = reads, pe, way, record
+        self.reads, self.pe, self.way, self.now, self.record = reads, pe, way, now, record
         self.sent, self.path = sent, path
-        self.at, self.base, self.base_end = wait_for_slice(pe, way.slice, now, record, sent, path)
-        self.end = sent
-
-    def _path_to(self, end: int) -> Path:
-        if self.base_end > end:  # what held the slice before ends later than this: it is not what this waited for
-            self.base, self.base_end = self.path, self.sent
-        return step(self.base, self.record, DMA_READ, end - self.base_end)
 
     def uniform(self, tile_bytes: int) -> None:
         """Every tile reads `tile_bytes` here."""
-        held, data = self.way.read(tile_bytes)
-        count, first = self.reads.count, self.at + data
-        self._path_to(first)
-        base, base_end, record = self.base, self.base_end, self.record
+        held, data, _ = self.way.read(tile_bytes)
+        count, record, slice_ = self.reads.count, self.record, self.way.slice
+        start, _, _ = slice_.reserve(self.now, count * held, (), self.way.burst_ps)
+        first = start + data
+        base, base_end = came_from(self.pe, slice_, self.now, start, first, self.sent, self.path, record)
         piece = Piece(0, first, held, count, lambda _, time: step(base, record, DMA_READ, time - base_end))
-        self.pe.records.series(record, ON_HBM, self.at, held, held, count, self.way.slice.owner)
-        self.at += count * held
-        self.end = piece.last
+        self.pe.records.series(record, ON_HBM, start, held, held, count, slice_.owner)
+        hold(self.pe, slice_, piece.last, piece.path(count - 1, piece.last))
         self.reads.merge(Train([piece]))
 
     def tiles(self, shares: Sequence[Sequence[Share]]) -> None:
@@ -93,18 +80,9 @@ class Arrival:
         ready: list[Ready] = []
         for parts in shares:
             latest: Ready = (self.sent, self.path)
-            for owner, size in parts:
-                if owner != self.way.slice.owner:
-                    continue
-                held, data = self.way.read(size)
-                self.end = self.at + data
-                latest = self.end, self._path_to(self.end)
-                self.pe.records.run(self.record, ON_HBM, self.at, held, owner)
-                self.at += held
+            for owner, size, bursts in parts:
+                if owner == self.way.slice.owner:
+                    there = book_read(self.pe, self.way, size, bursts, self.now, self.sent, self.path, self.record)
+                    latest = there if there[0] >= latest[0] else latest
             ready.append(latest)
         self.reads.merge_each(ready)
-
-    def done(self) -> None:
-        """All reads are booked."""
-        self.reads.arrivals_left -= 1
-        take_slice(self.pe, self.way.slice, self.at, self.end, self._path_to(self.end))

@@ -62,10 +62,10 @@ class ProgramRecords:
         if tiles is not None:
             for stream in (tiles.a, tiles.b):
                 if stream is not None:
-                    read += tiles.count * stream.tile_bytes
+                    read += stream.moved(tiles.count)
                     useful += stream.useful
             if tiles.out is not None:
-                written = tiles.across_m * tiles.across_n * tiles.out.tile_bytes
+                written = tiles.out.moved(tiles.across_m * tiles.across_n)
         self.count(record, read=read, useful=useful, written=written, flops=command.flops)
         self.rows[record][WINDOW] = window
 

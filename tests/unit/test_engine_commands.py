@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from ahbmc.backend_sim.analysis.attribution import attribute
 from ahbmc.backend_sim.engine.commands import Dma, Fill, Hold
 from ahbmc.backend_sim.oplog import ENGINES, busy_intervals
+from ahbmc.backend_sim.target.machine_file import load_machine
 from support_engine import CYCLES, column, gemm, math, read, run, wait, write
 
 A, B, C, D = (0, 100), (100, 200), (200, 300), (300, 400)
@@ -115,3 +118,34 @@ def test_copies_of_one_op_log_are_equal_byte_for_byte() -> None:
     """Two runs of the same commands give the same op-log."""
     commands = [read(A, 4096), read(B, 300), gemm(5000, [A, B], C), write(C, 2048)]
     assert run(commands).hash() == run(commands).hash()
+
+
+BURSTS = load_machine("ahbm-2sip", ("hbm.strided=bursts",))
+
+
+def by_bursts(command: Dma, channels: tuple[int, ...]) -> Dma:
+    ((owner, size, _),) = command.shares
+    return replace(command, shares=((owner, size, channels),))
+
+
+@pytest.mark.parametrize("command", [read(A, 32768), write(A, 32768)], ids=["read", "write"])
+def test_contiguous_bursts_cost_what_packed_costs(command: Dma) -> None:
+    """128 bursts round the eight channels: 141 ns, as one server."""
+    log = run([by_bursts(command, (16,) * 8)], machine=BURSTS)
+    assert log.records["end"][0] - log.records["start"][0] == 141_000
+
+
+def test_bursts_on_one_channel_follow_each_other() -> None:
+    """32 runs on one channel: 32 x 8 ns, then the last flit's way of 4 ns; a read on another channel does not wait."""
+    slow, other = by_bursts(read(A, 4096), (32, *[0] * 7)), by_bursts(read(B, 256), (0, 1, *[0] * 6))
+    log = run([slow, other], machine=BURSTS)
+    assert column(log, "end") == [10_510 + 2000 + 256_000 + 4000, 18_000 + 1510 + 14_000]
+
+
+def test_reads_and_writes_share_a_channel() -> None:
+    """A write behind a read on the same channel waits for its bursts, and its time goes on from the read's."""
+    log = run(
+        [by_bursts(read(A, 4096), (32, *[0] * 7)), by_bursts(write(B, 256, at=1 << 20), (1, *[0] * 7))], machine=BURSTS
+    )
+    assert column(log, "end")[1] == 10_510 + 2000 + 256_000 + 8_000 + 2_000
+    assert column(log, "cause")[1] == 1

@@ -26,10 +26,15 @@ def region_of(memory: Memory, tensor: Tensor, row: int, rows: int, column: int, 
     return Region(memory.base(tensor), row * width + column, axes, F16)
 
 
+def sizes(memory: Memory, pe: int, region: Region) -> dict[int, int]:
+    """Owner of a slice -> bytes of a region in it."""
+    return {owner: size for owner, size, _ in HbmView(memory, pe).region(region, "the load", None)[1]}
+
+
 def shares(tensor: Tensor, pe: int, box: tuple[int, int, int, int]) -> dict[int, int]:
     """The slices (by owner) of a box of a tensor as a PE sees it, with bytes."""
     memory = Memory(MACHINE, [tensor])
-    return dict(HbmView(memory, pe).region(region_of(memory, tensor, *box), "the load", None)[1])
+    return sizes(memory, pe, region_of(memory, tensor, *box))
 
 
 def test_default_placement_is_one_slice() -> None:
@@ -58,7 +63,7 @@ def test_rank_three_column_wise_cuts_the_last_axis() -> None:
     tensor = Tensor("a", F16, (2, 3, 8), Placement(pe="column_wise", num_cubes=1, num_pes=2))
     memory = Memory(MACHINE, [tensor])
     region = Region(memory.base(tensor), 8, (Axis(2, 24, 0, 2), Axis(8, 1, 0, 8)), F16)
-    assert dict(HbmView(memory, 0).region(region, "the load", None)[1]) == {0: 16, 1: 16}
+    assert sizes(memory, 0, region) == {0: 16, 1: 16}
 
 
 def test_cubes_and_pes_are_cut_one_after_the_other() -> None:
@@ -73,7 +78,7 @@ def test_a_vector_is_cut_along_its_axis() -> None:
         tensor = Tensor("a", F16, (100,), Placement(pe=split, num_cubes=1, num_pes=3))
         memory = Memory(MACHINE, [tensor])
         region = Region(memory.base(tensor), 0, (Axis(100, 1, 0, 100),), F16)
-        assert dict(HbmView(memory, 0).region(region, "the load", None)[1]) == {0: 68, 1: 68, 2: 64}
+        assert sizes(memory, 0, region) == {0: 68, 1: 68, 2: 64}
 
 
 def test_replicated_tensors_are_read_from_the_own_slice() -> None:
@@ -160,3 +165,39 @@ def test_names_of_pes() -> None:
     """Machine-wide number to text."""
     assert pe_name(MACHINE, 3) == "sip0.cube0.pe3"
     assert pe_name(MACHINE, 16 * 8 + 9) == "sip1.cube1.pe1"
+
+
+BURSTS = load_machine("ahbm-2sip", ("hbm.strided=bursts",))
+
+
+def channels(tensor: Tensor, box: tuple[int, int, int, int]) -> list[tuple[int, ...]]:
+    """Bursts per pseudo-channel of a box, for each slice."""
+    memory = Memory(BURSTS, [tensor])
+    region = region_of(memory, tensor, *box)
+    return [bursts for _, _, bursts in HbmView(memory, 0).region(region, "the load", None)[1]]
+
+
+def test_bursts_of_a_contiguous_box_go_round_the_channels() -> None:
+    """16 rows of 256 bytes that follow each other: two bursts on each channel."""
+    assert channels(matrix(16, 128), (0, 16, 0, 128)) == [(2,) * 8]
+
+
+def test_bursts_of_strided_rows_count_run_by_run() -> None:
+    """Half a burst of each row costs a burst; rows 2,048 bytes apart fall on one channel."""
+    assert channels(matrix(16, 1024), (0, 16, 0, 64)) == [(16, 0, 0, 0, 0, 0, 0, 0)]
+    # A run over the border of two bursts takes both.
+    assert channels(matrix(1, 1024), (0, 1, 100, 64)) == [(1, 1, 0, 0, 0, 0, 0, 0)]
+
+
+def test_a_run_that_goes_on_in_the_next_tile_has_its_burst_once() -> None:
+    """Tiles of 64 columns (128 bytes) of one row: every second one begins in a burst that is there already."""
+    memory = Memory(BURSTS, [tensor := matrix(1, 256)])
+    stream = HbmView(memory, 0).stream(region_of(memory, tensor, 0, 1, 0, 256), (1, 64), (1, 4), 1, 1, "the load", None)
+    assert stream.shares is not None
+    assert [sum(parts[0][2]) for parts in stream.shares] == [1, 0, 1, 0]
+
+
+def test_bursts_of_column_wise_shards_lie_one_after_the_other() -> None:
+    """A shard is packed in its slice: eight rows of 64 bytes are two bursts there."""
+    tensor = matrix(8, 64, Placement(pe="column_wise", num_cubes=1, num_pes=2))
+    assert channels(tensor, (0, 8, 0, 64)) == [(1, 1, 0, 0, 0, 0, 0, 0)] * 2
