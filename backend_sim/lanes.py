@@ -202,7 +202,7 @@ class Lanes:
             raise _NoLanes  # a transfer that is cut over slices
         owner = np.full(self._count, -1, dtype=np.int64)
         owner[touching] = owners[piece]
-        self._slices.update(np.unique(owners[piece]).tolist())
+        self._slices.update(owners[np.flatnonzero(np.bincount(piece))].tolist())
         self._columns.append(owner)
         bounds = np.zeros((2, self._count), dtype=np.int64)
         bounds[0, touching], bounds[1, touching] = lows, ends

@@ -168,7 +168,7 @@ def _remote_bytes(log: OpLog, machine: Machine) -> int:
     rate = float(machine.hbm.slice_gb_per_s) / 1000
     size = np.rint(runs["service"][chosen] * rate).astype(np.int64) * runs["count"][chosen]
     total = 0
-    for pe in np.unique(programs["pe"]).tolist():
+    for pe in _pes(log):
         rows = programs["pe"] == pe
         low = np.searchsorted(record, programs["first"][rows], "left")
         high = np.searchsorted(record, (programs["first"] + programs["rows"])[rows], "left")
@@ -177,13 +177,18 @@ def _remote_bytes(log: OpLog, machine: Machine) -> int:
     return total
 
 
+def _pes(log: OpLog) -> list[int]:
+    """The PEs that ran programs. (`np.unique` would import numpy's masked arrays, a twentieth of a short run.)"""
+    return sorted(set(log.programs["pe"].tolist()))
+
+
 def engines(log: OpLog) -> dict[str, dict[str, float]]:
     """Busy time of each kind of engine over all PEs that use it, and its share of the latency of all of them.
 
     The servers of `hbm` are the slices that were used.
     """
     found: dict[str, dict[str, float]] = {}
-    pes = len(np.unique(log.programs["pe"]))
+    pes = len(_pes(log))
     for name in ENGINES:
         busy = busy_intervals(log, name)
         ps = sum(int((end - start).sum()) for start, end in busy.values())
@@ -197,7 +202,7 @@ def gemm(log: OpLog, machine: Machine) -> dict[str, float]:
     """Throughput of the GEMMs in their window, 2MNK without padding; utilization is of the PEs that ran."""
     window_ps = sum(end - start for start, end in gemm_windows(log))
     flops = log.total("flops")
-    pes = len(np.unique(log.programs["pe"]))
+    pes = len(_pes(log))
     tflops = flops / window_ps if window_ps else 0.0
     return {
         "window_ns": ns(window_ps),
