@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import lru_cache
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp, UnitAttr
@@ -41,12 +42,12 @@ def kernel_names(source: str, file: str) -> tuple[str, ...]:
     """The names of the functions under a jit decorator, in order. Raises AhbmcError where the file cannot be taken
     apart.
     """
-    return Module(Text(file, source)).kernels
+    return _module(source, file).kernels
 
 
 def kernel_parameters(source: str, file: str, name: str) -> tuple[KernelParameter, ...]:
     """The parameters of a kernel, in order. Raises AhbmcError if there is no such kernel or it cannot be parsed."""
-    module = Module(Text(file, source))
+    module = _module(source, file)
     tree = _kernel(module, name).tree
 
     def text(node: syntax.Expression | None) -> str | None:
@@ -63,12 +64,18 @@ def compile_kernel(
     `signature` gives each run-time argument a type in Triton's notation (`*fp16`, `i32`), `constants` each other its
     value. Raises AhbmcError with the place of every fault; nothing in a kernel's text makes any other exception.
     """
-    module = Module(Text(file, source))
+    module = _module(source, file)
     try:
         kernel = _kernel(module, name)
         return _Kernel(module, kernel.tree, signature, constants).lower()
     except RecursionError:
         raise fail(f"'{name}' is nested too deeply to be compiled", hint="split long expressions") from None
+
+
+@lru_cache(maxsize=16)
+def _module(source: str, file: str) -> Module:
+    """The file of a kernel. A text is asked for its names, its parameters and its kernels, and parsed once for all."""
+    return Module(Text(file, source))
 
 
 def _kernel(module: Module, name: str) -> JitFunction:
