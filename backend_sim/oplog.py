@@ -1,44 +1,58 @@
 """The op-log: everything that leaves the engine, as columns of 64-bit integers. Reports, traces and pictures are
 views of it.
 
-Times are integer picoseconds, sizes integer bytes. There are five tables; a row of each is what its line says.
+Times are integer picoseconds, sizes integer bytes. There are five tables.
 
-`sites` (tuple of `Site`): a command op of a lowered function: its kind, its text and the place of kernel text it
-comes from.
+`sites` (tuple of `Site`): a command op of a lowered function: its kind, its text, the place of kernel text it is from.
 
-`programs`: one program that ran. Rows are ordered by launch, then PE, then time; programs of one PE never overlap.
-launch    index into the header's `launches` pe        machine-wide PE number (sip * cubes * pes + cube * pes + pe)
-program   number in the launch grid: x + X * (y + Y * z) start     absolute time at which PE_CPU takes the program up;
-`end`: when its last command has ended first     its records are the rows [first, first + rows) of `records`. Programs
-that differ in nothing but addresses SHARE rows      these rows: they ran alike, each from its own `start` number
-issue number, within the PE, of its first command: (pe, number + i) names the i-th command instance
+`programs`: one program that ran. Ordered by launch, then PE, then time; programs of one PE never overlap.
+    launch       index into the header's `launches`
+    pe           machine-wide PE number: sip * cubes * pes + cube * pes + pe
+    program      number in the launch grid: x + X * (y + Y * z)
+    start        absolute time at which PE_CPU takes the program up
+    end          absolute time at which its last command has ended
+    first, rows  its records are rows [first, first + rows) of `records`. Programs that differ in nothing but addresses
+                 SHARE these rows: they ran alike, each from its own `start`
+    number       issue number, within the PE, of its first command: (pe, number + i) names the i-th command instance
 
-`records`: one command instance. Times count from the `start` of its program. site         index into `sites`
-issue_start  PE_CPU issues it in [issue_start, issue_end); before that it may have waited for operands issue_end
-issue_cause  the node (see below) for whose end the issue waited: an operand, or what held PE_CPU before start
-when its first engine takes it up (a DMA request leaves, a GEMM begins, the first stage of a composite begins) end
-when it has ended, write acks included. Commands without an engine (wait, cycles) have start = end = issue_end cause
-the node for whose end its execution waited entry        part of [end of cause, end] that is the way from PE_CPU to
-the engine; it counts as `issue` queue        part of [end of cause, end] in which a server was held by another PE
-bytes_read   bytes moved from HBM, `useful_read` of them asked for (padding of edge tiles is moved, not asked for)
-bytes_written flops        multiply-adds of its GEMM times two, on its valid extents window       when the first
-streamed request of a composite left (or its first stage began, if it streams nothing)
+`records`: one command instance. Times count from the `start` of its program.
+    site         index into `sites`
+    issue_start  PE_CPU issues it in [issue_start, issue_end); before that it may have waited for operands
+    issue_end
+    issue_cause  the node (see below) for whose end the issue waited: an operand, or what held PE_CPU before
+    start        when its first engine takes it up: a DMA request leaves, a GEMM begins, a composite's first stage begins
+    end          when it has ended, write acks included. What has no engine (wait, cycles) has start = end = issue_end
+    cause        the node for whose end its execution waited
+    entry        part of [end of cause, end] that is the way from PE_CPU to the engine; it counts as `issue`
+    queue        part of [end of cause, end] in which a server was held by another PE
+    bytes_read   bytes moved from HBM
+    useful_read  those of them that were asked for (padding of edge tiles is moved, not asked for)
+    bytes_written
+    flops        multiply-adds of its GEMM times two, on its valid extents
+    window       when the first streamed request of a composite left (or its first stage began, if it streams nothing)
 
-A *node* is the end of something within the same program: 2 * i is the end of the issue of record i, 2 * i + 1 the end
-of record i itself (i counts from `first`); -1 is the start of the program. The time from the end of its cause to its
-own end is what a node adds to a path; walking causes back from the last end attributes the whole latency
-(`analysis/attribution.py`).
+    A *node* is the end of something within the same program: 2 * i is the end of the issue of record i, 2 * i + 1 the
+    end of record i itself (i counts from `first`); -1 is the start of the program. The time from the end of its cause
+    to its own end is what a node adds to a path; walking causes back from the last end attributes the whole latency
+    (`analysis/attribution.py`).
 
-`segments`: how a composite's time since its cause divides, from the binding servers of its tiles. Ordered by record.
-record    row of `records` whose time is divided; the segments of a record add up to its end minus the end of its
-cause of        row of `records` whose tile the time went to (another composite may have held the server) part
-index into PARTS ps        how long
+`segments`: how a record's time since its cause divides, where `entry`, `queue` and its own service do not say it: of
+composites, from the binding servers of their tiles, and of what waited for a server that a composite held. Only
+records on the path that ends their program have segments. Ordered by record, then time.
+    record       row of `records` whose time is divided; its segments add up to its end minus the end of its cause
+    of           row of `records` that the time went to (another composite may have held the server)
+    part         index into PARTS
+    ps           how long
 
-`runs`: when engines were busy: `count` equal services, the k-th in [start + k * period, start + k * period +
-service). record    row of `records` engine    index into ENGINES start, service, period, count         `start` counts
-from the start of the program On `dma_read` and `dma_write` a service is a transfer in flight, and transfers overlap;
-on all others services are exclusive. `hbm` is the slice `slice` (PE number of its owner); -1 for the other engines,
-which are the PE's own.
+`runs`: when engines were busy: `count` equal services, the k-th in [start + k * period, start + k * period + service).
+Ordered by record.
+    record       row of `records`
+    engine       index into ENGINES
+    slice        of `hbm`: the PE that owns the slice; -1 for the other engines, which are the PE's own
+    start        counts from the start of the program
+    service, period, count
+    On `dma_read` and `dma_write` a service is a transfer in flight, and transfers overlap; FETCH and STORE are servers
+    in series, whose services overlap; on all others services are exclusive.
 
 An engine's busy time is the union of its runs over all programs of the PE (`busy_intervals`). Tiles are not stored.
 """

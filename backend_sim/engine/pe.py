@@ -138,6 +138,7 @@ class Pe:
         def serve(now: int, _: Any) -> None:
             service = command.service_ps
             end, path = server.book(now, ready[1], record, part, service)
+            server.path = 2 * record + 1  # what comes next on this server waits for the command as such
             self.records.run(record, ON_GEMM if on_gemm else ON_MATH, end - service, service)
             self.records.count(record, flops=command.flops)
             self.singles -= 1
@@ -160,12 +161,13 @@ class Pe:
 class Transfer:
     """A single-op transfer on its way; it ends when its last part does."""
 
-    __slots__ = ("done", "end", "missing", "path", "pe", "record", "start")
+    __slots__ = ("done", "end", "missing", "parts", "path", "pe", "record", "start")
 
     def __init__(self, pe: Pe, command: Dma, record: int, ready: tuple[int, Path], done: Completion):
         self.pe, self.record, self.done = pe, record, done
         self.start, self.path = ready
         self.end, self.missing = self.start, len(command.shares)
+        self.parts = self.missing
         if not command.shares:
             # Every lane is masked off: nothing moves.
             pe.request(self.start, order_of(record, STAGE_ARRIVAL), self._nothing, command)
@@ -186,7 +188,7 @@ class Transfer:
     def _read(self, now: int, argument: tuple[Way, int, Bursts, Ready]) -> None:
         way, size, bursts, (sent, path) = argument
         ended = book_read(self.pe, way, size, bursts, now, sent, path, self.record)
-        self._ended(*ended, ON_DMA_READ, DMA_READ)
+        self._ended(way, ended, ON_DMA_READ, DMA_READ)
 
     def _send(self, now: int, argument: tuple[Way, int, Bursts, int, Path]) -> None:
         way, size, bursts, part, path = argument
@@ -202,9 +204,12 @@ class Transfer:
     def _write(self, now: int, argument: tuple[Way, int, Bursts, Ready]) -> None:
         way, size, bursts, (sent, path) = argument
         ended = book_write(self.pe, way, size, bursts, now, sent, path, self.record)
-        self._ended(*ended, ON_DMA_WRITE, DMA_WRITE)
+        self._ended(way, ended, ON_DMA_WRITE, DMA_WRITE)
 
-    def _ended(self, end: int, path: Path, engine: int, part: int) -> None:
+    def _ended(self, way: Way, ended: Ready, engine: int, part: int) -> None:
+        end, path = ended
+        if self.parts == 1:
+            way.slice.path = 2 * self.record + 1  # what comes next at the slice waits for the command as such
         if end > self.end:
             self.end, self.path = end, path
         self.missing -= 1

@@ -10,6 +10,7 @@ import numpy as np
 from ..oplog import PROGRAM_COLUMNS, RECORD_COLUMNS, RUN_COLUMNS, SEGMENT_COLUMNS, OpLog, Site, Table
 from .commands import Composite
 from .paths import ISSUE, QUEUE, Path, flatten
+from .paths import START as NO_CAUSE
 
 (SITE, ISSUE_START, ISSUE_END, ISSUE_CAUSE, START, END, CAUSE, ENTRY, QUEUED, READ, USEFUL, WRITTEN, FLOPS, WINDOW) = (
     range(len(RECORD_COLUMNS))
@@ -22,12 +23,12 @@ Row = list[int]
 class ProgramRecords:
     """The records of one program that is running; a record is known by its number in it."""
 
-    __slots__ = ("_open", "rows", "runs", "segments")
+    __slots__ = ("_chains", "_open", "rows", "runs")
 
     def __init__(self) -> None:
         self.rows: list[Row] = []
-        self.segments: list[tuple[int, int, int, int]] = []
         self.runs: list[list[int]] = []
+        self._chains: dict[int, Path] = {}
         self._open: dict[tuple[int, int, int, int], list[int]] = {}
 
     def issue(self, site: int, start: int, end: int, cause: int) -> int:
@@ -48,7 +49,22 @@ class ProgramRecords:
                 elif p == QUEUE:
                     row[QUEUED] += ps
         else:
-            self.segments += [(record, of, p, ps) for of, p, ps in reversed(steps)]
+            self._chains[record] = path
+
+    def segments(self) -> list[tuple[int, int, int, int]]:
+        """(record, of, part, ps) of the records on the path that ends the program, in time within a record.
+
+        Only these: what a chain of composites waited for may go back through all of them, for each of them.
+        """
+        found: list[tuple[int, int, int, int]] = []
+        ends = [row[END] for row in self.rows]
+        node = 2 * ends.index(max(ends)) + 1 if ends else NO_CAUSE
+        while node != NO_CAUSE:
+            record, is_end = divmod(node, 2)
+            if is_end and record in self._chains:
+                found += [(record, *s) for s in reversed(flatten(self._chains[record])[1])]
+            node = self.rows[record][CAUSE if is_end else ISSUE_CAUSE]
+        return sorted(found, key=lambda row: row[0])
 
     def count(self, record: int, *, read: int = 0, useful: int = 0, written: int = 0, flops: int = 0) -> None:
         """Bytes that a record moves, and what it computes."""
@@ -112,8 +128,7 @@ class Log:
         for column in _TIMES:
             base[column] = start
         self._records += [[value - b for value, b in zip(row, base, strict=True)] for row in ran.rows]
-        segments = [(r + first, of + first, part, ps) for r, of, part, ps in ran.segments]
-        self._segments += sorted(segments, key=lambda row: row[0])  # stable: in time within a record
+        self._segments += [(r + first, of + first, part, ps) for r, of, part, ps in ran.segments()]
         self._runs += sorted([r + first, e, s, at - start, d, p, c] for r, e, s, at, d, p, c in ran.runs)
         return first, rows
 
