@@ -70,7 +70,7 @@ def compare(name: str, got: Array, want: Array, check: Check, place: Place, copi
         want = want.reshape(got.shape)  # a sum over all is as good as a tensor of one element
     if want.shape != got.shape:
         found = f"the reference of `{name}` has shape {list(want.shape)}, the tensor {list(got.shape)}"
-        raise fail(found, place)
+        raise fail(found, place, hint="the reference must give every element of the tensor")
     have, should = got.astype(np.float64), want.astype(np.float64)
     with np.errstate(all="ignore"):
         error = np.where((have == should) | (np.isnan(have) & np.isnan(should)), 0.0, np.abs(have - should))

@@ -206,7 +206,8 @@ def _named(tree: Name, names: Mapping[str, int | float | bool | str | None]) -> 
         raise fail(f"`{tree.name}` is no argument and no constant of this launch", tree.place, hint=hint)
     value = names[tree.name]
     if not isinstance(value, int):
-        raise fail(f"`{tree.name}` is {value!r}, which is no integer", tree.place)
+        hint = f"give `{tree.name}` an integer"
+        raise fail(f"`{tree.name}` is {value!r}, which is no integer", tree.place, hint=hint)
     return int(value)
 
 
@@ -218,7 +219,8 @@ def _called(tree: Call, names: Mapping[str, int | float | bool | str | None]) ->
     values = [integer(a, names) for a in tree.arguments]
     if len(values) != arity if arity is not None else not values:
         wanted = "at least 1" if arity is None else str(arity)
-        raise fail(f"`{tree.name}` takes {wanted} operands, found {len(values)}", tree.place)
+        hint = f"write {tree.name}(a, b)" if arity == 2 else f"write {tree.name}(a, ...)"
+        raise fail(f"`{tree.name}` takes {wanted} operands, found {len(values)}", tree.place, hint=hint)
     if tree.name in ("//", "%", "cdiv") and values[1] == 0:
-        raise fail(f"`{tree.name}` by zero", tree.place)
+        raise fail(f"`{tree.name}` by zero", tree.place, hint="divide by something that is not 0")
     return function(*values)

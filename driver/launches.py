@@ -168,7 +168,7 @@ class Binder:
             place = node.at("pes", number).place if isinstance(given, tuple) else node.at("pes").place
             for pe in pe_numbers(text, self.machine, place):
                 if pe in pes:
-                    raise fail(f"{memory.pe_name(self.machine, pe)} is named twice", place)
+                    raise fail(f"{memory.pe_name(self.machine, pe)} is named twice", place, hint="name each PE once")
                 pes.append(pe)
         return map_programs(launch.map.kind, pes, grid, self.machine, self.workload.place(launch, "grid"))
 
@@ -204,7 +204,9 @@ class _Scope:
         for name, argument in self.launch.args.items():
             parameter = self.kernel.parameter(name)
             if name in self.launch.const and name in self.launch.entry.args:
-                faults.append(Fault(f"`{name}` is given in `args` and in `const`", self.node(name).place))
+                faults.append(
+                    Fault(f"`{name}` is given in `args` and in `const`", self.node(name).place, hint="keep one")
+                )
             if parameter is not None and parameter.constexpr and isinstance(argument, TensorArgument):
                 faults.append(
                     Fault(f"`{name}` is a constexpr of the kernel; a tensor was given", self.node(name).place)
@@ -244,7 +246,7 @@ class _Scope:
             return self.resolved[name]
         if name in self.open:
             circle = " -> ".join([*self.open[self.open.index(name) :], name])
-            raise fail(f"`{name}` is defined by itself: {circle}", self.node(name).place)
+            raise fail(f"`{name}` is defined by itself: {circle}", self.node(name).place, hint="give one a number")
         self.open.append(name)
         try:
             self.resolved[name] = self._find(name)
@@ -298,7 +300,10 @@ class _Scope:
                 faults += error.faults
                 continue
             if size < 1:
-                faults.append(Fault(f"axis {axis} of the grid has {size} programs; at least 1 is needed", node.place))
+                hint = "leave the launch out, or make the grid positive"
+                faults.append(
+                    Fault(f"axis {axis} of the grid has {size} programs; at least 1 is needed", node.place, hint=hint)
+                )
             sizes.append(size)
         if faults:
             raise AhbmcError(*faults)

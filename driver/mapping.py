@@ -26,10 +26,11 @@ def pe_numbers(text: str, machine: Machine, place: Place | None) -> list[int]:
     for (what, count), first, last in zip(limits, match.groups()[::2], match.groups()[1::2], strict=True):
         low, high = int(first), int(last if last is not None else first)
         if high < low:
-            raise fail(f"the range {what}{low}-{high} of `{text}` is empty", place)
+            raise fail(f"the range {what}{low}-{high} of `{text}` is empty", place, hint=f"write {what}{high}-{low}")
         if high >= count:
             allowed = f"{what}0" if count == 1 else f"{what}0 to {what}{count - 1}"
-            raise fail(f"machine {machine.name} has no {what}{high}; it has {allowed}", place)
+            hint = "name PEs that the machine has, or run on a machine with more"
+            raise fail(f"machine {machine.name} has no {what}{high}; it has {allowed}", place, hint=hint)
         ranges.append(range(low, high + 1))
     cubes, pes = machine.cubes_per_sip, machine.pes_per_cube
     return [(sip * cubes + cube) * pes + pe for sip, cube, pe in product(*ranges)]
@@ -71,11 +72,13 @@ def _by_rank(
     bounds = (machine.pes_per_cube, machine.cubes_per_sip, machine.sips)
     for axis, (size, bound, what) in enumerate(zip(grid, bounds, ("PEs", "cubes", "SIPs"), strict=True)):
         if size > bound:
-            raise fail(f"`map: {{kind: rank}}` with {size} programs on axis {axis}: there are {bound} {what}", place)
+            message = f"`map: {{kind: rank}}` with {size} programs on axis {axis}: there are {bound} {what}"
+            raise fail(message, place, hint="make the grid smaller, or map by `block` or `cyclic`")
     dealt: dict[int, Sequence[Program]] = {}
     for x, y, z in programs_of(grid):
         pe = (z * machine.cubes_per_sip + y) * machine.pes_per_cube + x
         if pes and pe not in pes:
-            raise fail(f"program ({x}, {y}, {z}) belongs to sip{z}.cube{y}.pe{x}, which is not in `pes`", place)
+            message = f"program ({x}, {y}, {z}) belongs to sip{z}.cube{y}.pe{x}, which is not in `pes`"
+            raise fail(message, place, hint="name it in `pes`, or leave `pes` out")
         dealt[pe] = [(x, y, z)]
     return dealt

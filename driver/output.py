@@ -16,4 +16,5 @@ def write(file: str, text: str, place: Place | None = None) -> None:
     try:
         Path(file).write_text(text, encoding="utf-8")
     except OSError as error:
-        raise fail(f"cannot write {file}: {error.strerror}", place) from None
+        hint = "give a file in a folder that exists and can be written, or - for standard output"
+        raise fail(f"cannot write {file}: {error.strerror}", place, hint=hint) from None

@@ -182,7 +182,7 @@ def _call(tree: Call, values: Mapping[str, Value]) -> Value:
     if function is None:
         if tree.name not in REFERENCES:
             close = closest(tree.name, REFERENCES)
-            hint = f"did you mean `{close}`?" if close else None
+            hint = f"did you mean `{close}`?" if close else "combine these, + - * / and @, or give `file: x.npy`"
             raise fail(f"there is no reference `{tree.name}`; there are {', '.join(REFERENCES)}", tree.place, hint=hint)
         row = REFERENCES[tree.name]
         keywords = _keywords(tree, row, values)
@@ -214,4 +214,5 @@ def _apply(
             return function(*arguments, **keywords)
     except (ValueError, TypeError, np.exceptions.AxisError, IndexError, AttributeError) as error:
         shapes = ", ".join(str(list(np.shape(a))) for a in arguments)
-        raise fail(f"`{name}` cannot take operands of shape {shapes}: {error}", place) from None
+        hint = "the shapes must go together as in numpy; transpose(x) swaps the last two axes"
+        raise fail(f"`{name}` cannot take operands of shape {shapes}: {error}", place, hint=hint) from None

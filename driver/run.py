@@ -140,7 +140,8 @@ def _one(name: str, check: Check, node: Node, lookup: Lookup, folder: Path) -> _
     except KeyError:
         tensor = None
     if not isinstance(tensor, Tensor):
-        raise fail(f"`{name}` is no tensor argument, so it cannot be checked", node.key_place(name))
+        hint = "check a tensor of `args:`"
+        raise fail(f"`{name}` is no tensor argument, so it cannot be checked", node.key_place(name), hint=hint)
     inputs: dict[str, Value] = {}
     for word in sorted(expressions.words(check.reference or "")):
         try:
@@ -253,4 +254,5 @@ def _write(name: str | None, write: Callable[[Any], None], sources: Sources, *, 
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise fail(f"cannot write {name}: {error.strerror}", word_place(sources, name)) from None
+        hint = "give a file in a folder that exists and can be written, or - for standard output"
+        raise fail(f"cannot write {name}: {error.strerror}", word_place(sources, name), hint=hint) from None

@@ -54,18 +54,23 @@ kernel: matmul.py::matmul_kernel
 machine: ahbm-2sip
 pipeline: auto
 args:
-  a: {shape: [M, K], dtype: fp16, init: {normal: {seed: 1}}}
-  b: {shape: [K, N], dtype: fp16, init: {normal: {seed: 2}}}
-  c: {shape: [M, N], dtype: fp16, init: zeros}
+  a_ptr: {shape: [M, K], dtype: fp16, init: {normal: {seed: 1}}, place: {num_cubes: 1, pe: replicate}}
+  b_ptr: {shape: [K, N], dtype: fp16, init: {normal: {seed: 2}}, place: {num_cubes: 1, pe: replicate}}
+  c_ptr: {shape: [M, N], dtype: fp16, init: zeros, place: {num_cubes: 1, pe: row_wise}}
   M: 1000
   N: 777
   K: 520
   stride_am: K
-const: {BLOCK_M: 64, BLOCK_N: 64, BLOCK_K: 64}
+  stride_ak: 1
+  stride_bk: N
+  stride_bn: 1
+  stride_cm: N
+  stride_cn: 1
+const: {BLOCK_M: 64, BLOCK_N: 64, BLOCK_K: 64, GROUP_M: 4}
 grid: ["cdiv(M, BLOCK_M) * cdiv(N, BLOCK_N)"]
 map: {kind: block, pes: sip0.cube0.pe0-7}
 options: {form-composites: {stage: a}}
-check: {c: {reference: "matmul(a, b)", rtol: 1e-2, atol: 1e-3}}
+check: {c_ptr: {reference: "matmul(a_ptr, b_ptr)", rtol: 0.01, atol: 0.05}}
 ```
 
 ## Expressions

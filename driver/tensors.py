@@ -31,7 +31,13 @@ def shape_of(argument: TensorArgument, node: Node, names: Mapping[str, Constant]
             faults += error.faults
             continue
         if size < 1:
-            faults.append(Fault(f"extent {i} of the shape is {size}; at least 1 is allowed", at.place))
+            faults.append(
+                Fault(
+                    f"extent {i} of the shape is {size}; at least 1 is allowed",
+                    at.place,
+                    hint="write a positive integer",
+                )
+            )
         shape.append(size)
     if faults:
         raise AhbmcError(*faults)
@@ -103,7 +109,8 @@ def load_array(path: Path, node: Node) -> Array:
     try:
         values = np.load(path, allow_pickle=False)
     except FileNotFoundError:
-        raise fail(f"there is no file {path}", node.place) from None
+        hint = f"the path is relative to {path.parent}/, the folder of the workload file"
+        raise fail(f"there is no file {path}", node.place, hint=hint) from None
     except (OSError, ValueError, EOFError) as error:
         raise fail(f"{path} is no .npy array: {str(error).splitlines()[0]}", node.place) from None
     if not isinstance(values, np.ndarray):

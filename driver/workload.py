@@ -134,7 +134,7 @@ def read_text(path: Path, what: str, place: Place | None = None) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise fail(f"there is no {what} {path}", place) from None
+        raise fail(f"there is no {what} {path}", place, hint=f"paths start in {Path.cwd()}") from None
     except UnicodeDecodeError:
         raise fail(f"the {what} {path} is not UTF-8 text", place) from None
     except OSError as error:

@@ -114,7 +114,7 @@ def _constant(_: Emitter, item: Item) -> Item:
 def _integer(_: Emitter, item: Item) -> Item:
     item = known(item)
     if isinstance(item, bool) or not isinstance(item, int):
-        raise TypeFault(f"a compile-time integer is needed, not {describe(item)}")
+        raise TypeFault(f"a compile-time integer is needed, not {describe(item)}", "write an integer, as in 64")
     return item
 
 

@@ -21,7 +21,7 @@ from ..dialects import tl
 from ..dialects.elementwise import BY_KIND, Elementwise
 from ..dialects.errors import AhbmcError, Category
 from .syntax import Span
-from .text import Text
+from .text import KERNELS_ARE, Text
 from .types import (
     BlockType,
     DType,
@@ -76,7 +76,9 @@ class Emitter:
         return site.text.fail(message, site.span, hint, category or Category.INVALID_INPUT)
 
     def unsupported(self, what: str, hint: str | None = None, *, site: Site | None = None) -> AhbmcError:
-        return self.fail(f"not supported in a kernel: {what}", hint, site=site, category=Category.UNSUPPORTED)
+        return self.fail(
+            f"not supported in a kernel: {what}", hint or KERNELS_ARE, site=site, category=Category.UNSUPPORTED
+        )
 
     @contextmanager
     def inside(self, target: Block) -> Generator[Block]:

@@ -100,7 +100,7 @@ class Expressions(ABC):
         if node.id in namespaces.DEFAULTS:
             return Namespace(namespaces.DEFAULTS[node.id])
         known = [*self.frame.names, *module.names, *namespaces.python_names()]
-        hint = namespaces.suggestion(node.id, known)
+        hint = namespaces.suggestion(node.id, known) or "give it a value before, or make it a parameter of the kernel"
         raise self.emit.fail(f"undefined name '{node.id}'", hint, site=self.site(node))
 
     def evaluate_global(self, module: Module, node: syntax.Expression) -> Item:
@@ -251,6 +251,8 @@ class Expressions(ABC):
             try:
                 return namespaces.member(owner.path, node.name)
             except KeyError:
+                if instead := namespaces.NOT_YET.get(node.name):
+                    raise self.emit.unsupported(f"{owner.path}.{node.name}", instead, site=site) from None
                 hint = namespaces.closest(owner.path, node.name)
                 raise self.emit.fail(f"{owner.path} has no '{node.name}'", hint, site=site) from None
         if isinstance(owner, Opaque):
@@ -261,7 +263,7 @@ class Expressions(ABC):
             return found
         function = namespaces.method(node.name) if isinstance(owner, Value) else None
         if function is None:
-            hint = namespaces.suggestion(node.name, attributes.names_of(owner))
+            hint = namespaces.NOT_YET.get(node.name) or namespaces.suggestion(node.name, attributes.names_of(owner))
             raise self.emit.fail(f"{describe(owner)} has no '{node.name}'", hint, site=site)
         return Method(owner, function)
 

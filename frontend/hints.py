@@ -24,7 +24,9 @@ def _same(emit: Emitter, input: Item, values: Item) -> Item:
 
 def _static_assert(emit: Emitter, cond: Item, msg: Item) -> Item:
     if not known(cond):
-        raise emit.fail(f"static assertion failed{f': {msg}' if msg else ''}")
+        raise emit.fail(
+            f"static assertion failed{f': {msg}' if msg else ''}", "choose constants for which the condition holds"
+        )
     return None
 
 
@@ -47,7 +49,7 @@ def _iteration(static: bool) -> Callable[..., Item]:
                 and isinstance(bound.element, DType)
                 and bound.element.is_int
             ):
-                raise TypeFault(f"a bound must be an integer, not {describe(bound)}")
+                raise TypeFault(f"a bound must be an integer, not {describe(bound)}", "`//` and tl.cdiv give integers")
         return Iteration(start, stop, by, static)
 
     return lower

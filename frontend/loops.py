@@ -57,7 +57,7 @@ class Loops(Statements):
             )
         assert isinstance(start, int) and isinstance(stop, int) and isinstance(step, int)
         if step == 0:
-            raise TypeFault("a range with a step of 0")
+            raise TypeFault("a range with a step of 0", "a step counts up or down")
         numbers = range(start, stop, step)
         if len(numbers) > _MOST_UNROLLED:
             raise TypeFault(f"{len(numbers)} iterations to unroll; {_MOST_UNROLLED} are the most", "use tl.range")
@@ -78,7 +78,7 @@ class Loops(Statements):
         """
         step = loop.step.known if isinstance(loop.step, Value) and loop.step.known is not None else loop.step
         if step == 0:
-            raise TypeFault("a range with a step of 0")
+            raise TypeFault("a range with a step of 0", "a step counts up or down")
         dtype = self._counter_type(loop)
         backward = isinstance(step, int) and step < 0
         start, stop = self.emit.typed(loop.start, dtype), self.emit.typed(loop.stop, dtype)
@@ -170,7 +170,8 @@ class Loops(Statements):
             _forget(before)
             _forget(after)
         if condition is True:
-            raise self.emit.fail("a loop whose condition is always true never ends", site=self.site(statement.test))
+            message, hint = "a loop whose condition is always true never ends", "test a value that the body changes"
+            raise self.emit.fail(message, hint, site=self.site(statement.test))
         with self.emit.inside(after):
             kept = carried.leave(left, [list(before.args), list(after.args)])
             self.emit.insert(scf.YieldOp(*kept.yields))

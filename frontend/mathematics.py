@@ -119,7 +119,10 @@ def _dot(
     """
     for operand in (input, other):
         if len(operand.shape) != 2:
-            raise TypeFault(f"blocks of two axes are needed, not {describe(operand)}")
+            raise TypeFault(
+                f"blocks of two axes are needed, not {describe(operand)}",
+                "x[:, None] adds an axis, tl.reshape drops one",
+            )
     a, b = input.element, other.element
     if a != b:
         raise TypeFault(
@@ -127,7 +130,7 @@ def _dot(
             f"cast one of them, as in `.to(tl.{_spelled(a)})`",
         )
     if not (isinstance(a, DType) and (a.is_float or a in (int8, uint8))):
-        raise TypeFault(f"blocks of floats or of i8 are needed, not of {a}")
+        raise TypeFault(f"blocks of floats or of i8 are needed, not of {a}", "cast them, as in `.to(tl.float16)`")
     if input.shape[1] != other.shape[0]:
         raise TypeFault(
             f"the shapes {list(input.shape)} and {list(other.shape)} do not go together: "

@@ -52,6 +52,34 @@ DEFAULTS: dict[str, str] = {
     "math": "math",
 }
 
+# Functions of Triton that this language lacks as yet -> what a kernel can do instead.
+NOT_YET: dict[str, str] = {
+    **dict.fromkeys(
+        ("cumsum", "cumprod", "associative_scan"),
+        "a running value can be carried by a loop, or a dot with a triangle of ones gives the sums",
+    ),
+    **dict.fromkeys(
+        (
+            "atomic_add",
+            "atomic_max",
+            "atomic_min",
+            "atomic_and",
+            "atomic_or",
+            "atomic_xor",
+            "atomic_xchg",
+            "atomic_cas",
+        ),
+        "let each program store its part in a tensor of its own, and combine them in a second launch",
+    ),
+    **dict.fromkeys(
+        ("rand", "randn", "randint", "randint4x", "rand4x", "randn4x"), "load random numbers from a tensor"
+    ),
+    **dict.fromkeys(("sort", "topk", "histogram", "gather"), "compute it with tl.where and reductions"),
+    **dict.fromkeys(("reduce", "dot_scaled"), "there are tl.sum, tl.max, tl.min, tl.dot and casts"),
+    **dict.fromkeys(("inline_asm_elementwise", "device_print"), "leave it out: this machine has no counterpart"),
+    **dict.fromkeys(("join", "split", "interleave", "cat"), "load or store the parts through pointers of their own"),
+}
+
 
 @cache
 def _members() -> dict[str, dict[str, Item]]:

@@ -75,11 +75,12 @@ def binary(emit: Emitter, operator: str, a: Item, b: Item) -> Item:
         if not isinstance(item, Value | bool | int | float):
             if operator in ("==", "!="):
                 return operator == "!="  # a value is never equal to a string, a type or None
-            raise TypeFault(f"'{operator}' needs numbers or blocks, not {describe(item)}")
+            raise TypeFault(f"'{operator}' needs numbers or blocks, not {describe(item)}", "compute with numbers only")
     if operator in PREDICATES:
         return compare(emit, operator, a, b)
     if operator not in KINDS:
-        raise TypeFault(f"'{operator}' of run-time values is not supported in a kernel")
+        hint = "tl.dot multiplies blocks" if operator == "@" else None
+        raise TypeFault(f"'{operator}' of run-time values is not supported in a kernel", hint)
     pointers = [i for i in (a, b) if isinstance(i, Value) and i.is_pointer]
     return _pointer(emit, operator, a, b) if pointers else _arithmetic(emit, operator, a, b)
 
@@ -92,7 +93,7 @@ def _arithmetic(emit: Emitter, operator: str, a: Item, b: Item) -> Value:
         x, y, dtype = emit.cast(x, float32), emit.cast(y, float32), float32
     kind = KINDS[operator].get(domain(dtype))
     if kind is None:
-        hint = "use tl.floor(x / y) for floats" if operator == "//" else None
+        hint = "use tl.floor(x / y) for floats" if operator == "//" else "cast with `.to(tl.int32)`"
         raise TypeFault(f"'{operator}' is not defined for {dtype}", hint)
     return emit.elementwise(kind, x, y)
 

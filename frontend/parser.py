@@ -13,7 +13,7 @@ from ..dialects.errors import AhbmcError, Category
 from . import syntax
 from .grammar import grammar, layout
 from .pieces import Line, Piece
-from .text import Text
+from .text import KERNELS_ARE, Text
 from .tree import TreeBuilder
 
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -53,7 +53,8 @@ def _parse(text: Text, span: syntax.Span, width: int) -> syntax.Body:
     source = text.content[span[0] : span[1]] + "\n"
     lines = layout()
     lines.start, lines.end = width, len(source)
-    lines.report = lambda message, offset: text.fail(message, (base + offset, base + offset + 1))
+    hint = "start the line where an earlier line of the same block starts"
+    lines.report = lambda message, offset: text.fail(message, (base + offset, base + offset + 1), hint)
     parser = grammar()
     try:
         tree: Any = parser.parse(source)  # pyright: ignore[reportUnknownMemberType] -- Lark's annotations
@@ -112,9 +113,9 @@ def _syntax_error(text: Text, parser: Lark, base: int, error: UnexpectedInput) -
 def _unknown_characters(text: Text, start: int) -> AhbmcError:
     word = _WORD.match(text.content, start)
     if word and word.group() in _REFUSED:
-        hint = "a kernel is a function of assignments, `if`, `for`, `while` and calls"
-        return text.fail(f"not supported in a kernel: `{word.group()}`", word.span(), hint, Category.UNSUPPORTED)
-    return text.fail(f"a character that no kernel can have here: {text.content[start]!r}", (start, start + 1))
+        return text.fail(f"not supported in a kernel: `{word.group()}`", word.span(), KERNELS_ARE, Category.UNSUPPORTED)
+    message = f"a character that no kernel can have here: {text.content[start]!r}"
+    return text.fail(message, (start, start + 1), "kernels are Python text: take the character away")
 
 
 def _explain(parser: Lark, token: Token, accepts: set[str]) -> tuple[str, str | None]:
@@ -127,7 +128,7 @@ def _explain(parser: Lark, token: Token, accepts: set[str]) -> tuple[str, str | 
     if token.type == "EQUAL" and "COLON" in accepts:
         return "an assignment where a condition is needed", "maybe you meant '=='"
     if "COLON" in accepts and token.type == "_NEWLINE":
-        return "expected ':'", None
+        return "expected ':'", "end the line with ':'"
     if "COMMA" in accepts and token.type in _STARTS_OPERAND:
         return f"invalid syntax at {found}", "perhaps you forgot a comma or an operator"
     names = sorted({_readable(parser, name) for name in accepts} - {"the end of the text"})

@@ -29,6 +29,7 @@ _FUNCTION = re.compile(r"(?:async\s+)?def\s+(\w+)")
 _CONSTANT = re.compile(r"(\w+)\s*(?::[^=\n]+)?=(?!=)")
 _JIT = re.compile(r"@\s*(?:[\w.]+\.)?jit\b")
 _CLOSES = {")": "(", "]": "[", "}": "{"}
+_CLOSER = {opener: closer for closer, opener in _CLOSES.items()}
 
 
 @dataclass(frozen=True)
@@ -116,18 +117,21 @@ def _logical_lines(text: Text) -> Iterator[Line]:
                 pass
         stop, fresh = token.end(), False
     if opened:
-        raise text.fail(f"'{opened[-1].group()}' was never closed", opened[-1].span())
+        left = opened[-1].group()
+        raise text.fail(f"'{left}' was never closed", opened[-1].span(), hint=f"close it with '{_CLOSER[left]}'")
     if line := _line(content, start, len(content)):
         yield line
 
 
 def _close(text: Text, token: re.Match[str], opened: list[re.Match[str]]) -> None:
     if not opened:
-        raise text.fail(f"unmatched '{token.group()}'", token.span())
-    if opened[-1].group() != _CLOSES[token.group()]:
+        raise text.fail(f"unmatched '{token.group()}'", token.span(), hint="take it away, or open it before")
+    left = opened[-1].group()
+    if left != _CLOSES[token.group()]:
         line, column = text.position(opened[-1].start())
-        note = f"'{opened[-1].group()}' was opened at line {line}, column {column}"
-        raise text.fail(f"'{token.group()}' does not close '{opened[-1].group()}'", token.span(), notes=[note])
+        note = f"'{left}' was opened at line {line}, column {column}"
+        message, hint = f"'{token.group()}' does not close '{left}'", f"close it with '{_CLOSER[left]}'"
+        raise text.fail(message, token.span(), hint=hint, notes=[note])
     opened.pop()
 
 

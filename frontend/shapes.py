@@ -27,14 +27,16 @@ def _flat(numbers: tuple[Item, ...], what: str) -> tuple[int, ...]:
 def axis_of(axis: int, rank: int) -> int:
     """An axis counted from the front, also where it was counted from the back. Raises TypeFault."""
     if not -rank <= axis < rank:
-        raise TypeFault(f"axis {axis} of a block of rank {rank}")
+        raise TypeFault(f"axis {axis} of a block of rank {rank}", f"its axes are 0 to {rank - 1}, or -{rank} to -1")
     return axis % rank
 
 
 def _arange(emit: Emitter, start: int, end: int) -> Item:
     size = end - start
     if size <= 0:
-        raise TypeFault(f"the end, {end}, must be greater than the start, {start}")
+        raise TypeFault(
+            f"the end, {end}, must be greater than the start, {start}", "it is called as arange(start, end)"
+        )
     if size & (size - 1):
         above = 1 << size.bit_length()
         raise TypeFault(
@@ -62,7 +64,9 @@ def transpose(emit: Emitter, input: Value, *order: int) -> Value:
     rank = len(input.shape)
     if not order:
         if rank < 2:
-            raise TypeFault(f"only a block of two axes or more can be transposed, not {describe(input)}")
+            raise TypeFault(
+                f"only a block of two axes or more can be transposed, not {describe(input)}", "x[None, :] adds an axis"
+            )
         order = (*range(rank - 2), rank - 1, rank - 2)
     order = tuple(axis_of(d, rank) for d in order)
     if sorted(order) != list(range(rank)):
@@ -82,6 +86,7 @@ def reshaped(emit: Emitter, input: Value, shape: tuple[int, ...]) -> Value:
     if prod(input.shape) != prod(shape):
         raise TypeFault(
             f"{describe(input)} has {prod(input.shape)} elements, the shape {list(shape)} has {prod(shape)}",
+            "the sizes of the new shape must multiply to the same number",
         )
     if not input.is_block:
         return emit.broadcast(input, shape)

@@ -112,11 +112,12 @@ class Statements(Expressions):
 
     def _unpack(self, target: syntax.Sequence, item: Item) -> None:
         if not isinstance(item, tuple):
-            raise self.emit.fail(f"{describe(item)} cannot be unpacked", site=self.site(target))
+            raise self.emit.fail(f"{describe(item)} cannot be unpacked", "only a tuple can", site=self.site(target))
         star = next((n for n, t in enumerate(target.items) if isinstance(t, syntax.Starred)), None)
         count = len(target.items)
         if len(item) != count if star is None else len(item) < count - 1:
-            raise self.emit.fail(f"{count} names for a tuple of {len(item)}", site=self.site(target))
+            hint = "give a name to each entry, `_` to those that are not needed"
+            raise self.emit.fail(f"{count} names for a tuple of {len(item)}", hint, site=self.site(target))
         if star is not None:
             stop = len(item) - (count - star - 1)
             item = (*item[:star], item[star:stop], *item[stop:])

@@ -12,6 +12,9 @@ from ..dialects.errors import AhbmcError, Category, Place, fail
 from ..dialects.locations import location
 from .syntax import Span
 
+# The hint for what no kernel can have and nothing better is known of.
+KERNELS_ARE = "a kernel is a function of assignments, `if`, `for`, `while` and calls"
+
 
 class Text:
     """A file's name and content. Spans are offsets into `content`; places and locations are made of them on demand."""

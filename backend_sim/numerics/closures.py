@@ -125,7 +125,8 @@ class Builder:
     def compile(self, op: Operation) -> None:
         handler = self._handlers.get(op.name)
         if handler is None:
-            raise fail(f"'{op.name}' has no values here", place_of(op.location), Category.UNSUPPORTED)
+            hint = "a pipeline that runs ends in commands: add lower-to-commands, or take one of `ahbmc pipelines`"
+            raise fail(f"'{op.name}' has no values here", place_of(op.location), Category.UNSUPPORTED, hint)
         step = handler(op, self)
         if step is not None:
             self.step(step)

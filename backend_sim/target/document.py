@@ -120,7 +120,9 @@ def parse(text: str, file: str, line: int = 1, column: int = 1) -> Node:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         found = " ".join(filter(None, (error.context, error.problem))) or "not YAML"
-        raise fail(f"this is not YAML: {found}", place(mark) if mark else Place(file, line, column)) from None
+        where = place(mark) if mark else Place(file, line, column)
+        hint = "indent with spaces" if "'\\t'" in found else "look for a bracket, quote, comma or colon that is missing"
+        raise fail(f"this is not YAML: {found}", where, hint=hint) from None
     except yaml.YAMLError as error:  # a character that no YAML text may contain
         raise fail(f"this is not YAML: {str(error).splitlines()[0]}", Place(file, line, column)) from None
     if root is None:
@@ -157,7 +159,8 @@ def _convert(node: Any, place: Any, above: tuple[int, ...]) -> Node:
         if key.id != "scalar":
             raise fail("a key must be a single word", at)
         if key.value in values:
-            raise fail(f"key `{key.value}` is given twice", at, notes=[f"first given at {keys[key.value]}"])
+            notes = [f"first given at {keys[key.value]}"]
+            raise fail(f"key `{key.value}` is given twice", at, hint="keep one of the two", notes=notes)
         keys[key.value] = at
         values[key.value] = _convert(value, place, above)
     return Node(values, place(node.start_mark), keys=keys)
@@ -213,6 +216,7 @@ def _decode(node: Node, kind: Any, what: str, faults: list[Fault]) -> Any:
         kind = _member(node, typing.get_args(kind))
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin is typing.Annotated and isinstance(node.value, (dict, list)):
+        faults += _length_faults(node, arguments[1:], what)
         return _decode(node, arguments[0], what, faults)
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct) and isinstance(node.value, dict):
         return _decode_struct(node, node.value, kind, what, faults)
@@ -221,6 +225,21 @@ def _decode(node: Node, kind: Any, what: str, faults: list[Fault]) -> Any:
     if origin is tuple and len(arguments) == 2 and arguments[1] is Ellipsis and isinstance(node.value, list):
         return tuple(_decode(v, arguments[0], f"entry {i} of {what}", faults) for i, v in enumerate(node.value))
     return _decode_leaf(node, kind, what, faults)
+
+
+def _length_faults(node: Node, limits: tuple[Any, ...], what: str) -> list[Fault]:
+    """What is wrong with the number of entries of a list."""
+    if not isinstance(node.value, list):
+        return []
+    found, faults = len(node.value), list[Fault]()
+    for meta in limits:
+        if isinstance(meta, msgspec.Meta):
+            low, high = meta.min_length or 0, meta.max_length
+            if found < low or (high is not None and found > high):
+                allowed = f"{low} to {high}" if high is not None else f"{low} or more"
+                hint = "add the missing ones" if found < low else "leave the last ones out"
+                faults.append(Fault(f"{what} has {found} entries; allowed: {allowed}", node.place, hint=hint))
+    return faults
 
 
 def _member(node: Node, members: tuple[Any, ...]) -> Any:
@@ -264,13 +283,13 @@ def _decode_struct(
 
 def _unknown_key(key: str, place: Place, what: str, known: list[str]) -> Fault:
     close = closest(key, known)
-    hint = f"did you mean `{close}`?" if close else None
+    hint = f"did you mean `{close}`?" if close else "take it away, or write one of the allowed keys"
     return Fault(f"unknown key `{key}` in {what}; allowed: {', '.join(known)}", place, hint=hint)
 
 
-def closest(word: str, known: typing.Iterable[str]) -> str | None:
-    """The known word that `word` was most likely meant to be, if any is near."""
-    return next(iter(difflib.get_close_matches(word, list(known), 1, 0.6)), None)
+def closest(word: str, known: typing.Iterable[str], likeness: float = 0.6) -> str | None:
+    """The known word that `word` was most likely meant to be, if any is at least as near as `likeness` of 1."""
+    return next(iter(difflib.get_close_matches(word, list(known), 1, likeness)), None)
 
 
 def _decode_leaf(node: Node, kind: Any, what: str, faults: list[Fault]) -> Any:
@@ -284,8 +303,8 @@ def _decode_leaf(node: Node, kind: Any, what: str, faults: list[Fault]) -> Any:
         hint = "units are part of the key's name: write the number alone, in that unit"
         faults.append(Fault(f"{what} must be {words}; found {node.kind}", node.place, hint=hint))
     elif literals := _literals(kind):
-        close = closest(str(node.value), literals)
-        hint = f"did you mean `{close}`?" if close else None
+        close = closest(str(node.value), literals, 0.5)
+        hint = f"did you mean `{close}`?" if close else "write one of the allowed words"
         faults.append(Fault(f"{what} must be {words}; found {node.kind}", node.place, hint=hint))
     elif reason.startswith("Expected `") and ("`, got `" in reason) and "=" not in reason:
         faults.append(Fault(f"{what} must be {words}; found {node.kind}", node.place))

@@ -54,9 +54,14 @@ def machine_of(module: ModuleOp) -> Machine:
 
 
 def machine_schema() -> dict[str, Any]:
-    """The JSON Schema of machine files. A file that extends another may leave out what its base gives."""
+    """The JSON Schema of machine files. A file that extends another may leave out what its base gives, at any depth:
+    so only the keys at the top are required, and loading finds what is missing below them.
+    """
     schema = msgspec.json.schema(Machine, schema_hook=quantity_schema)
     root = schema["$defs"]["Machine"]
+    for part in schema["$defs"].values():
+        if part is not root:
+            part.pop("required", None)
     root["properties"]["base"] = {"type": "string", "description": "machine name or file that this file extends"}
     needed = [key for key in root.pop("required") if key != "name"]  # the name is the file's unless it gives one
     root["anyOf"] = [{"required": ["base"]}, {"required": needed}]
