@@ -20,7 +20,7 @@ Times are integer picoseconds, sizes integer bytes. There are five tables.
     issue_start  PE_CPU issues it in [issue_start, issue_end); before that it may have waited for operands
     issue_end
     issue_cause  the node (see below) for whose end the issue waited: an operand, or what held PE_CPU before
-    start        when its first engine takes it up: a DMA request leaves, a GEMM begins, a composite's first stage begins
+    start        when its first engine takes it up: a DMA request leaves, a GEMM or a composite's first stage begins
     end          when it has ended, write acks included. What has no engine (wait, cycles) has start = end = issue_end
     cause        the node for whose end its execution waited
     entry        part of [end of cause, end] that is the way from PE_CPU to the engine; it counts as `issue`
@@ -196,7 +196,7 @@ def read_oplog(file: BinaryIO) -> OpLog:
     """Read what `OpLog.write` wrote."""
     head = json.loads(file.readline())
     tables: dict[str, dict[str, Ints]] = {}
-    for name, columns in head["tables"].items():
+    for name, columns in head["tables"]:
         length = head["rows"][name]
         tables[name] = {c: np.frombuffer(file.read(8 * length), dtype="<i8").astype(np.int64) for c in columns}
     return OpLog(head["header"], tuple(Site(*s) for s in head["sites"]), **tables)
@@ -207,7 +207,7 @@ def _chunks(log: OpLog) -> Iterator[bytes]:
     head = {
         "header": log.header,
         "sites": [[s.kind, s.label, s.logical_bytes, s.file, s.line, s.column] for s in log.sites],
-        "tables": TABLES,
+        "tables": list(TABLES.items()),  # a list: their order is that of the bytes
         "rows": {name: len(next(iter(table.values()))) for name, table in tables.items()},
     }
     yield json.dumps(head, sort_keys=True, separators=(",", ":")).encode() + b"\n"
