@@ -160,7 +160,7 @@ class TilesOp(IRDLOperation):
         for body, allowed in ((self.k_body, K_STAGES), (self.output_body, OUTPUT_STAGES)):
             for op in body.block.ops:
                 names = ", ".join(stage.name for stage in allowed)
-                require(isinstance(op, allowed), f"{op.name} as a stage where only {names} can stand")
+                require(isinstance(op, allowed), "{} as a stage where only {} can stand", op.name, names)
 
 
 PE = Dialect("pe", [OnceOp, TilesOp, DmaReadOp, FetchOp, GemmOp, MathOp, StoreOp, DmaWriteOp], [])

@@ -23,10 +23,12 @@ FLOATS = (Float16Type, BFloat16Type, Float32Type, Float64Type, Float8E4M3FNType,
 POINTER_BYTES = 8
 
 
-def require(holds: bool, message: str) -> None:
-    """Refuse the op that is being verified unless `holds`."""
+def require(holds: bool, message: str, *values: object) -> None:
+    """Refuse the op that is being verified unless `holds`. `values` go into the braces of `message`, and become text
+    only then: writing types out is a third of the time of verifying.
+    """
     if not holds:
-        raise VerifyException(message)
+        raise VerifyException(message.format(*values))
 
 
 def shape_of(kind: object) -> tuple[int, ...]:

@@ -63,7 +63,9 @@ def _require_same(region: SSAValue, buffer: SSAValue) -> None:
     assert isinstance(region.type, RegionType)
     require(
         len(shape_of(buffer.type)) == region.type.rank.data and element_of(buffer.type) == region.type.element_type,
-        f"{region.type} and {buffer.type} differ in rank or element type",
+        "{} and {} differ in rank or element type",
+        region.type,
+        buffer.type,
     )
 
 
@@ -116,16 +118,18 @@ class _Indexed(CommandOp):
 
     def verify_(self) -> None:
         shape = shape_of(self.buffer.type)
-        require(shape_of(self.index.type) == shape, f"the index is {self.index.type}, the block {self.buffer.type}")
-        require(isinstance(element_of(self.index.type), IntegerType), f"an index of {element_of(self.index.type)}")
+        require(shape_of(self.index.type) == shape, "the index is {}, the block {}", self.index.type, self.buffer.type)
+        require(isinstance(element_of(self.index.type), IntegerType), "an index of {}", element_of(self.index.type))
         assert isinstance(self.base.type, PointerType)
         require(
-            self.base.type.element_type == element_of(self.buffer.type), f"{self.buffer.type} at a {self.base.type}"
+            self.base.type.element_type == element_of(self.buffer.type), "{} at a {}", self.buffer.type, self.base.type
         )
         if self.mask is not None:
             require(
                 shape_of(self.mask.type) == shape and element_of(self.mask.type) == i1,
-                f"the mask is {self.mask.type}, the block {self.buffer.type}",
+                "the mask is {}, the block {}",
+                self.mask.type,
+                self.buffer.type,
             )
 
 
@@ -191,10 +195,12 @@ class LoadScalarOp(CommandOp):
 
     def verify_(self) -> None:
         assert isinstance(self.pointer.type, PointerType)
-        require(shape_of(self.buffer.type) == (), f"one element does not fill {self.buffer.type}")
+        require(shape_of(self.buffer.type) == (), "one element does not fill {}", self.buffer.type)
         require(
             self.pointer.type.element_type == element_of(self.buffer.type),
-            f"{self.pointer.type} into {self.buffer.type}",
+            "{} into {}",
+            self.pointer.type,
+            self.buffer.type,
         )
 
 
@@ -218,7 +224,9 @@ class StoreScalarOp(CommandOp):
         assert isinstance(self.pointer.type, PointerType)
         require(
             shape_of(self.value.type) == () and element_of(self.value.type) == self.pointer.type.element_type,
-            f"{self.value.type} at a {self.pointer.type}",
+            "{} at a {}",
+            self.value.type,
+            self.pointer.type,
         )
 
 
@@ -245,7 +253,11 @@ class GemmOp(CommandOp):
         a, b, out = (shape_of(v.type) for v in (self.a, self.b, self.out))
         require(len(a) == len(b) == len(out) == 2, "the buffers of a GEMM have rank 2")
         require(
-            a[1] == b[0] and out == (a[0], b[1]), f"{self.a.type} times {self.b.type} does not give {self.out.type}"
+            a[1] == b[0] and out == (a[0], b[1]),
+            "{} times {} does not give {}",
+            self.a.type,
+            self.b.type,
+            self.out.type,
         )
         require(element_of(self.a.type) == element_of(self.b.type), "a and b differ in element type")
 
@@ -294,10 +306,12 @@ class MathOp(CommandOp):
 
     def verify_(self) -> None:
         kind = self.kind.data
-        require(kind in MATH_KINDS, f"'{kind}' is no MATH kind")
+        require(kind in MATH_KINDS, "'{}' is no MATH kind", kind)
         require(
             (self.axis is not None) == (kind in REDUCTIONS),
-            f"'{kind}' {'needs an' if self.axis is None else 'has no'} axis",
+            "'{}' {} axis",
+            kind,
+            "needs an" if self.axis is None else "has no",
         )
         arity = (
             BY_KIND[kind].arity
@@ -308,18 +322,22 @@ class MathOp(CommandOp):
             if kind == "select"
             else 1
         )
-        require(len(self.inputs) == arity, f"'{kind}' takes {arity} inputs, not {len(self.inputs)}")
+        require(len(self.inputs) == arity, "'{}' takes {} inputs, not {}", kind, arity, len(self.inputs))
         out = shape_of(self.out.type)
         if self.axis is not None:
             shape, axis = list(shape_of(self.inputs[0].type)), self.axis.value.data
-            require(0 <= axis < len(shape), f"axis {axis} of {self.inputs[0].type}")
+            require(0 <= axis < len(shape), "axis {} of {}", axis, self.inputs[0].type)
             del shape[axis]
             require(
-                tuple(shape) == out, f"{self.inputs[0].type} reduced along axis {axis} does not give {self.out.type}"
+                tuple(shape) == out,
+                "{} reduced along axis {} does not give {}",
+                self.inputs[0].type,
+                axis,
+                self.out.type,
             )
             return
         for value in self.inputs:
-            require(shape_of(value.type) in ((), out), f"{value.type} as an input of {self.out.type}")
+            require(shape_of(value.type) in ((), out), "{} as an input of {}", value.type, self.out.type)
 
 
 @irdl_op_definition
@@ -342,7 +360,9 @@ class CopyOp(CommandOp):
         require(
             shape_of(self.source.type) == shape_of(self.destination.type)
             and element_of(self.source.type) == element_of(self.destination.type),
-            f"{self.source.type} cannot be copied to {self.destination.type}",
+            "{} cannot be copied to {}",
+            self.source.type,
+            self.destination.type,
         )
 
 
@@ -379,4 +399,4 @@ class CyclesOp(CommandOp):
         super().__init__(properties={"cycles": IntegerAttr(cycles, i64)})
 
     def verify_(self) -> None:
-        require(self.cycles.value.data >= 0, f"{self.cycles.value.data} cycles")
+        require(self.cycles.value.data >= 0, "{} cycles", self.cycles.value.data)

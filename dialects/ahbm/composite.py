@@ -108,13 +108,13 @@ class CompositeOp(CommandOp):
         count = len(self.parts)
         gemms = sum(spec.is_gemm for spec in self.specs)
         require(len(self.specs) > 0, "a composite without ops")
-        require(gemms <= 1, f"{gemms} GEMMs in a composite, which has one at most")
+        require(gemms <= 1, "{} GEMMs in a composite, which has one at most", gemms)
         require(
-            len(self.extents) == 3 * gemms, f"{len(self.extents)} extents; m, n and k belong to a GEMM, and only to it"
+            len(self.extents) == 3 * gemms, "{} extents; m, n and k belong to a GEMM, and only to it", len(self.extents)
         )
         for number, spec in enumerate(self.specs):
             self._verify_spec(number, spec, count)
-        require(all(0 <= n < count for n in self.written), f"writes {list(self.written)} of {count} parts")
+        require(all(0 <= n < count for n in self.written), "writes {} of {} parts", list(self.written), count)
         require(len(set(self.written)) == len(self.written), "a handle is named twice among those written")
         # A recipe's name does not tell which of its operands it writes; its rows will.
         outs = {n for spec in self.specs for n in (spec.out.data, *(spec.operand_numbers if is_recipe(spec) else ()))}
@@ -129,35 +129,40 @@ class CompositeOp(CommandOp):
         after = gemm is not None and number > gemm
         operands = spec.operand_numbers
         for n in operands:
-            require(n == RUNNING_TILE or 0 <= n < count, f"{what} takes operand {n} of {count} parts")
-            require(n != RUNNING_TILE or after, f"{what} takes the running tile, but no GEMM comes before it")
+            require(n == RUNNING_TILE or 0 <= n < count, "{} takes operand {} of {} parts", what, n, count)
+            require(n != RUNNING_TILE or after, "{} takes the running tile, but no GEMM comes before it", what)
         require(
             spec.out.data == NO_OUT or 0 <= spec.out.data < count,
-            f"{what} writes operand {spec.out.data} of {count} parts",
+            "{} writes operand {} of {} parts",
+            what,
+            spec.out.data,
+            count,
         )
         scope = spec.scope.data
         if spec.is_gemm:
             self._verify_gemm(what, spec)
             return
-        require(scope != Scope.OUTPUT_TILE.value or after, f"{what} runs per output tile, but no GEMM comes before it")
-        require(scope != Scope.K_TILE.value or gemm is not None, f"{what} runs per K tile without a GEMM")
+        require(scope != Scope.OUTPUT_TILE.value or after, "{} runs per output tile, but no GEMM comes before it", what)
+        require(scope != Scope.K_TILE.value or gemm is not None, "{} runs per K tile without a GEMM", what)
         if scope == Scope.ONCE.value:
             for n in (*operands, spec.out.data):
                 require(
                     n < 0 or not isinstance(self.parts[n].type, RegionType),
-                    f"{what} runs once and takes part {n} from HBM; its operands must lie in TCM",
+                    "{} runs once and takes part {} from HBM; its operands must lie in TCM",
+                    what,
+                    n,
                 )
 
     def _verify_gemm(self, what: str, spec: SpecAttr) -> None:
-        require(spec.scope.data == Scope.K_TILE.value, f"{what} must have scope k_tile, not {spec.scope.data}")
-        require(len(spec.operands) == 2 and spec.out.data != NO_OUT, f"{what} takes a and b and writes an out")
+        require(spec.scope.data == Scope.K_TILE.value, "{} must have scope k_tile, not {}", what, spec.scope.data)
+        require(len(spec.operands) == 2 and spec.out.data != NO_OUT, "{} takes a and b and writes an out", what)
         for n in (*spec.operand_numbers, spec.out.data):
             kind = self.parts[n].type
-            require(isinstance(kind, BufferType | RegionType), f"{what} takes part {n}, which is {kind}")
+            require(isinstance(kind, BufferType | RegionType), "{} takes part {}, which is {}", what, n, kind)
             rank = kind.rank.data if isinstance(kind, RegionType) else len(shape_of(kind))
-            require(rank == 2, f"{what} takes part {n} of rank {rank}; a GEMM takes rank 2")
+            require(rank == 2, "{} takes part {} of rank {}; a GEMM takes rank 2", what, n, rank)
         a, b = (self.parts[n].type for n in spec.operand_numbers)
-        require(_element(a) == _element(b), f"{what}: a is {a}, b is {b}")
+        require(_element(a) == _element(b), "{}: a is {}, b is {}", what, a, b)
 
 
 def _element(kind: Attribute) -> Attribute:

@@ -39,7 +39,7 @@ class _OfProgram(IRDLOperation):
         super().__init__(properties={"axis": IntegerAttr(axis, i32)}, result_types=[i32])
 
     def verify_(self) -> None:
-        require(self.axis.value.data in (0, 1, 2), f"axis {self.axis.value.data} of a grid, which has axes 0, 1 and 2")
+        require(self.axis.value.data in (0, 1, 2), "axis {} of a grid, which has axes 0, 1 and 2", self.axis.value.data)
 
 
 @irdl_op_definition
@@ -73,7 +73,7 @@ class AddPtrOp(IRDLOperation):
 
     def verify_(self) -> None:
         require(
-            self.result.type == self.pointer.type, f"the result must be {self.pointer.type}, not {self.result.type}"
+            self.result.type == self.pointer.type, "the result must be {}, not {}", self.pointer.type, self.result.type
         )
 
 
@@ -130,18 +130,27 @@ class ViewOp(IRDLOperation):
 
     def verify_(self) -> None:
         old, new, axes = shape_of(self.source.type), shape_of(self.result.type), self.source_axes
-        require(len(axes) == len(new), f"{len(axes)} axes for a result of rank {len(new)}")
+        require(len(axes) == len(new), "{} axes for a result of rank {}", len(axes), len(new))
         used = [a for a in axes if a >= 0]
         require(
-            len(set(used)) == len(used) and all(a < len(old) for a in used), f"axes {list(axes)} of {self.source.type}"
+            len(set(used)) == len(used) and all(a < len(old) for a in used),
+            "axes {} of {}",
+            list(axes),
+            self.source.type,
         )
         wrong = [d for d, a in enumerate(axes) if a >= 0 and old[a] not in (1, new[d])]
         require(
-            not wrong, f"axis {wrong[0] if wrong else 0} of {self.result.type} cannot be a view of {self.source.type}"
+            not wrong,
+            "axis {} of {} cannot be a view of {}",
+            wrong[0] if wrong else 0,
+            self.result.type,
+            self.source.type,
         )
         require(
             all(n == 1 for a, n in enumerate(old) if a not in used),
-            f"axes {list(axes)} drop lanes of {self.source.type}",
+            "axes {} drop lanes of {}",
+            list(axes),
+            self.source.type,
         )
         require(element_of(self.source.type) == element_of(self.result.type), "a view keeps the element type")
         require(
@@ -170,7 +179,9 @@ class ReshapeOp(IRDLOperation):
             old.element_count() == new.element_count()
             and old.element_type == new.element_type
             and old.space == new.space,
-            f"{old} does not reshape to {new}",
+            "{} does not reshape to {}",
+            old,
+            new,
         )
 
 
@@ -191,7 +202,7 @@ class IndexOp(IRDLOperation):
 
     def verify_(self) -> None:
         rank = len(shape_of(self.result.type))
-        require(len(self.steps) == rank, f"{len(self.steps)} steps for an index of rank {rank}")
+        require(len(self.steps) == rank, "{} steps for an index of rank {}", len(self.steps), rank)
 
 
 @irdl_op_definition
@@ -218,7 +229,7 @@ class FillOp(IRDLOperation):
     def verify_(self) -> None:
         require((self.scalar is None) != (self.value is None), "a fill takes a constant or a scalar, one of the two")
         kind = self.scalar.type if self.scalar is not None else self.value.type if self.value is not None else None
-        require(kind == element_of(self.buffer.type), f"{kind} cannot fill {self.buffer.type}")
+        require(kind == element_of(self.buffer.type), "{} cannot fill {}", kind, self.buffer.type)
 
 
 @irdl_op_definition
@@ -235,6 +246,6 @@ class ReadScalarOp(IRDLOperation):
         super().__init__(operands=[buffer], result_types=[element_of(buffer.type)])
 
     def verify_(self) -> None:
-        require(shape_of(self.buffer.type) == (), f"only a buffer of rank 0 is a scalar, not {self.buffer.type}")
+        require(shape_of(self.buffer.type) == (), "only a buffer of rank 0 is a scalar, not {}", self.buffer.type)
         expected = element_of(self.buffer.type)
-        require(self.result.type == expected, f"the result must be {expected}, not {self.result.type}")
+        require(self.result.type == expected, "the result must be {}, not {}", expected, self.result.type)

@@ -33,7 +33,7 @@ class _OfProgram(IRDLOperation):
         super().__init__(properties={"axis": IntegerAttr(axis, i32)}, result_types=[i32])
 
     def verify_(self) -> None:
-        require(self.axis.value.data in (0, 1, 2), f"axis {self.axis.value.data} of a grid, which has axes 0, 1 and 2")
+        require(self.axis.value.data in (0, 1, 2), "axis {} of a grid, which has axes 0, 1 and 2", self.axis.value.data)
 
 
 @irdl_op_definition
@@ -73,10 +73,12 @@ class MakeRangeOp(IRDLOperation):
 
     def verify_(self) -> None:
         size = self.end.value.data - self.start.value.data
-        require(size > 0, f"an empty range, from {self.start.value.data} to {self.end.value.data}")
+        require(size > 0, "an empty range, from {} to {}", self.start.value.data, self.end.value.data)
         require(
             self.result.type == TensorType(i32, [size]),
-            f"the result must be {TensorType(i32, [size])}, not {self.result.type}",
+            "the result must be {}, not {}",
+            TensorType(i32, [size]),
+            self.result.type,
         )
 
 
@@ -97,7 +99,9 @@ class SplatOp(IRDLOperation):
     def verify_(self) -> None:
         require(
             element_of(self.result.type) == self.operand.type,
-            f"the operand is {self.operand.type}, the result a block of {element_of(self.result.type)}",
+            "the operand is {}, the result a block of {}",
+            self.operand.type,
+            element_of(self.result.type),
         )
 
 
@@ -125,10 +129,10 @@ class ExpandDimsOp(IRDLOperation):
 
     def verify_(self) -> None:
         shape, axis = list(shape_of(self.operand.type)), self.axis.value.data
-        require(0 <= axis <= len(shape), f"axis {axis} for a block of rank {len(shape)}")
+        require(0 <= axis <= len(shape), "axis {} for a block of rank {}", axis, len(shape))
         shape.insert(axis, 1)
         expected = with_shape(self.operand.type, shape)
-        require(self.result.type == expected, f"the result must be {expected}, not {self.result.type}")
+        require(self.result.type == expected, "the result must be {}, not {}", expected, self.result.type)
 
 
 @irdl_op_definition
@@ -150,7 +154,9 @@ class BroadcastOp(IRDLOperation):
         fits = len(old) == len(new) and all(a in (1, b) for a, b in zip(old, new, strict=True))
         require(
             fits and element_of(self.operand.type) == element_of(self.result.type),
-            f"{self.operand.type} does not broadcast to {self.result.type}",
+            "{} does not broadcast to {}",
+            self.operand.type,
+            self.result.type,
         )
 
 
@@ -172,7 +178,11 @@ class ReshapeOp(IRDLOperation):
         old, new = prod(shape_of(self.operand.type)), prod(shape_of(self.result.type))
         require(
             old == new and element_of(self.operand.type) == element_of(self.result.type),
-            f"{self.operand.type} ({old} elements) does not reshape to {self.result.type} ({new} elements)",
+            "{} ({} elements) does not reshape to {} ({} elements)",
+            self.operand.type,
+            old,
+            self.result.type,
+            new,
         )
 
 
@@ -203,6 +213,6 @@ class TransOp(IRDLOperation):
 
     def verify_(self) -> None:
         shape, order = shape_of(self.operand.type), self.permutation
-        require(sorted(order) == list(range(len(shape))), f"{list(order)} does not permute {len(shape)} axes")
+        require(sorted(order) == list(range(len(shape))), "{} does not permute {} axes", list(order), len(shape))
         expected = with_shape(self.operand.type, [shape[d] for d in order])
-        require(self.result.type == expected, f"the result must be {expected}, not {self.result.type}")
+        require(self.result.type == expected, "the result must be {}, not {}", expected, self.result.type)

@@ -98,10 +98,12 @@ class CompositeOp(IRDLOperation):
             "the arguments of the body differ from the operands",
         )
         products = [op for op in block.ops if isinstance(op, DotOp | GemmOp)]
-        require(len(products) <= 1, f"{len(products)} products in one composite, which has one GEMM at most")
+        require(len(products) <= 1, "{} products in one composite, which has one GEMM at most", len(products))
         require(
             self.stage is None or self.stage.data in STAGES,
-            f"stage '{self.stage.data if self.stage else ''}': it must be one of {', '.join(STAGES)}",
+            "stage '{}': it must be one of {}",
+            self.stage.data if self.stage else "",
+            ", ".join(STAGES),
         )
         last = block.last_op
         require(isinstance(last, YieldOp), "the body must end in tl.yield")

@@ -52,10 +52,10 @@ class CmpOp(IRDLOperation):
     def verify_(self) -> None:
         kind, predicate = self.lhs.type, self.predicate.data
         allowed = FLOAT_PREDICATES if is_float(kind) else INTEGER_PREDICATES
-        require(predicate in allowed, f"predicate '{predicate}' on {kind}: it must be one of {', '.join(allowed)}")
-        require(kind == self.rhs.type, f"{kind} is compared with {self.rhs.type}")
+        require(predicate in allowed, "predicate '{}' on {}: it must be one of {}", predicate, kind, ", ".join(allowed))
+        require(kind == self.rhs.type, "{} is compared with {}", kind, self.rhs.type)
         expected = with_element(kind, i1)
-        require(self.result.type == expected, f"the result must be {expected}, not {self.result.type}")
+        require(self.result.type == expected, "the result must be {}, not {}", expected, self.result.type)
 
 
 @irdl_op_definition
@@ -80,10 +80,14 @@ class SelectOp(IRDLOperation):
     def verify_(self) -> None:
         kind = self.on_true.type
         require(
-            kind == self.on_false.type == self.result.type, f"{kind} and {self.on_false.type} give {self.result.type}"
+            kind == self.on_false.type == self.result.type,
+            "{} and {} give {}",
+            kind,
+            self.on_false.type,
+            self.result.type,
         )
         expected = with_element(kind, i1)
-        require(self.condition.type == expected, f"the condition must be {expected}, not {self.condition.type}")
+        require(self.condition.type == expected, "the condition must be {}, not {}", expected, self.condition.type)
 
 
 @irdl_op_definition
@@ -109,8 +113,8 @@ class CastOp(IRDLOperation):
     def verify_(self) -> None:
         old, new = self.operand.type, self.result.type
         for kind in (old, new):
-            require(is_float(kind) or is_integer(kind), f"{kind} is no number")
-        require(shape_of(old) == shape_of(new), f"a cast keeps the shape; {old} and {new} differ")
+            require(is_float(kind) or is_integer(kind), "{} is no number", kind)
+        require(shape_of(old) == shape_of(new), "a cast keeps the shape; {} and {} differ", old, new)
 
 
 @irdl_op_definition
@@ -143,12 +147,12 @@ class ReduceOp(IRDLOperation):
 
     def verify_(self) -> None:
         kind, axis = self.kind.data, self.axis.value.data
-        require(kind in REDUCE_KINDS, f"a reduction by '{kind}': it must be one of {', '.join(REDUCE_KINDS)}")
+        require(kind in REDUCE_KINDS, "a reduction by '{}': it must be one of {}", kind, ", ".join(REDUCE_KINDS))
         shape = list(shape_of(self.operand.type))
-        require(0 <= axis < len(shape), f"axis {axis} of a block of rank {len(shape)}")
+        require(0 <= axis < len(shape), "axis {} of a block of rank {}", axis, len(shape))
         del shape[axis]
         expected = with_shape(self.operand.type, shape)
-        require(self.result.type == expected, f"the result must be {expected}, not {self.result.type}")
+        require(self.result.type == expected, "the result must be {}, not {}", expected, self.result.type)
 
 
 def _check_product(a: Attribute, b: Attribute, acc: SSAValue | None, result: Attribute) -> None:
@@ -156,14 +160,14 @@ def _check_product(a: Attribute, b: Attribute, acc: SSAValue | None, result: Att
     a_shape, b_shape = shape_of(a), shape_of(b)
     for kind, shape, what in ((a, a_shape, "a"), (b, b_shape, "b")):
         rank = kind.rank.data if isinstance(kind, RegionType) else len(shape)
-        require(rank == 2, f"{what} must have rank 2, not {kind}")
+        require(rank == 2, "{} must have rank 2, not {}", what, kind)
     m, n = shape_of(result) if len(shape_of(result)) == 2 else (0, 0)
-    require(m > 0, f"the result must be a block of rank 2, not {result}")
-    require(not a_shape or a_shape[0] == m, f"a is {a}, but the result has {m} rows")
-    require(not b_shape or b_shape[1] == n, f"b is {b}, but the result has {n} columns")
-    require(not a_shape or not b_shape or a_shape[1] == b_shape[0], f"{a} times {b}: the inner sizes differ")
+    require(m > 0, "the result must be a block of rank 2, not {}", result)
+    require(not a_shape or a_shape[0] == m, "a is {}, but the result has {} rows", a, m)
+    require(not b_shape or b_shape[1] == n, "b is {}, but the result has {} columns", b, n)
+    require(not a_shape or not b_shape or a_shape[1] == b_shape[0], "{} times {}: the inner sizes differ", a, b)
     if acc is not None:
-        require(acc.type == result, f"the accumulator is {acc.type}, the result {result}")
+        require(acc.type == result, "the accumulator is {}, the result {}", acc.type, result)
 
 
 def _element(kind: Attribute) -> Attribute:
@@ -208,7 +212,7 @@ class DotOp(IRDLOperation):
     def verify_(self) -> None:
         a, b = self.a.type, self.b.type
         _check_product(a, b, self.acc, self.result.type)
-        require(element_of(a) == element_of(b), f"{a} times {b}: the element types differ")
+        require(element_of(a) == element_of(b), "{} times {}: the element types differ", a, b)
 
 
 @irdl_op_definition
@@ -236,6 +240,6 @@ class GemmOp(IRDLOperation):
         a, b = self.a.type, self.b.type
         require(isinstance(a, RegionType) or isinstance(b, RegionType), "a GEMM of two blocks is a tl.dot")
         for kind in (a, b):
-            require(isinstance(kind, RegionType | TensorType), f"{kind} is neither a region nor a block")
+            require(isinstance(kind, RegionType | TensorType), "{} is neither a region nor a block", kind)
         _check_product(a, b, self.acc, self.result.type)
-        require(_element(a) == _element(b), f"{a} times {b}: the element types differ")
+        require(_element(a) == _element(b), "{} times {}: the element types differ", a, b)

@@ -44,15 +44,15 @@ class AddPtrOp(IRDLOperation):
 
     def verify_(self) -> None:
         pointer, offset = self.pointer.type, self.offset.type
-        require(isinstance(element_of(pointer), PointerType), f"a pointer is needed, not {pointer}")
-        require(isinstance(element_of(offset), IntegerType), f"an integer offset is needed, not {offset}")
-        require(shape_of(pointer) == shape_of(offset), f"{pointer} and {offset} differ in shape")
-        require(self.result.type == pointer, f"the result must be {pointer}, not {self.result.type}")
+        require(isinstance(element_of(pointer), PointerType), "a pointer is needed, not {}", pointer)
+        require(isinstance(element_of(offset), IntegerType), "an integer offset is needed, not {}", offset)
+        require(shape_of(pointer) == shape_of(offset), "{} and {} differ in shape", pointer, offset)
+        require(self.result.type == pointer, "the result must be {}, not {}", pointer, self.result.type)
 
 
 def _pointee(pointer: Attribute) -> Attribute:
     element = element_of(pointer)
-    require(isinstance(element, PointerType), f"a pointer or a block of pointers is needed, not {pointer}")
+    require(isinstance(element, PointerType), "a pointer or a block of pointers is needed, not {}", pointer)
     assert isinstance(element, PointerType)
     return with_element(pointer, element.element_type)
 
@@ -60,7 +60,7 @@ def _pointee(pointer: Attribute) -> Attribute:
 def _check_mask(pointer: Attribute, mask: SSAValue | None) -> None:
     if mask is not None:
         expected = with_element(pointer, i1)
-        require(mask.type == expected, f"the mask must be {expected}, not {mask.type}")
+        require(mask.type == expected, "the mask must be {}, not {}", expected, mask.type)
 
 
 @irdl_op_definition
@@ -96,11 +96,11 @@ class LoadOp(IRDLOperation):
 
     def verify_(self) -> None:
         expected = _pointee(self.pointer.type)
-        require(self.result.type == expected, f"the result must be {expected}, not {self.result.type}")
+        require(self.result.type == expected, "the result must be {}, not {}", expected, self.result.type)
         _check_mask(self.pointer.type, self.mask)
         if self.other is not None:
             require(self.mask is not None, "other without a mask")
-            require(self.other.type == expected, f"other must be {expected}, not {self.other.type}")
+            require(self.other.type == expected, "other must be {}, not {}", expected, self.other.type)
 
 
 @irdl_op_definition
@@ -132,17 +132,19 @@ class StoreOp(IRDLOperation):
 
     def verify_(self) -> None:
         expected = _pointee(self.pointer.type)
-        require(self.value.type == expected, f"the value must be {expected}, not {self.value.type}")
+        require(self.value.type == expected, "the value must be {}, not {}", expected, self.value.type)
         _check_mask(self.pointer.type, self.mask)
 
 
 def check_block_of_region(block: Attribute, region: Attribute) -> None:
     """Refuse a block whose rank or element type is not the region's. Sizes are run-time values of the region."""
-    require(isinstance(region, RegionType), f"a region is needed, not {region}")
+    require(isinstance(region, RegionType), "a region is needed, not {}", region)
     assert isinstance(region, RegionType)
     require(
         len(shape_of(block)) == region.rank.data and element_of(block) == region.element_type,
-        f"a block of {block} does not match {region}",
+        "a block of {} does not match {}",
+        block,
+        region,
     )
 
 
@@ -219,7 +221,10 @@ class CopyToOp(IRDLOperation):
     def verify_(self) -> None:
         require(
             self.source.type == self.destination.type == self.result.type,
-            f"{self.source.type} cannot be copied to {self.destination.type} as {self.result.type}",
+            "{} cannot be copied to {} as {}",
+            self.source.type,
+            self.destination.type,
+            self.result.type,
         )
 
 
@@ -237,4 +242,4 @@ class CyclesOp(IRDLOperation):
         super().__init__(properties={"cycles": IntegerAttr(cycles, i64)})
 
     def verify_(self) -> None:
-        require(self.cycles.value.data >= 0, f"{self.cycles.value.data} cycles")
+        require(self.cycles.value.data >= 0, "{} cycles", self.cycles.value.data)
