@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i64
+from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 
 from ..backend_sim.target.machine_file import machine_of
@@ -19,8 +20,7 @@ PEAK_ATTRIBUTE = "ahbm.scratch_bytes"
 
 @dataclass(frozen=True)
 class AllocateScratchPass(ModulePass):
-    """Give every buffer in TCM an offset in the kernel scratch, from lifetimes, so that buffers in use at once share
-    no byte.
+    """Give every buffer in TCM an offset in the kernel scratch; buffers in use at once share no byte.
 
     before:  %b = ahbm.alloc : !ahbm.buffer<64x64xf32, tcm>
     after:   %b = ahbm.alloc {offset = 0 : i64} : !ahbm.buffer<64x64xf32, tcm>
@@ -43,7 +43,7 @@ class AllocateScratchPass(ModulePass):
             items = lifetimes(function)
             packing = pack(items)
             if packing.size > bound:
-                faults.append(_does_not_fit(function, items, packing.size, bound))
+                faults.append(_does_not_fit(function, items, packing.size, bound, op.attributes.get("ahbm.constants")))
                 continue
             for item, offset in zip(items, packing.offsets, strict=True):
                 item.alloc.properties["offset"] = IntegerAttr(offset, i64)
@@ -52,7 +52,9 @@ class AllocateScratchPass(ModulePass):
             raise AhbmcError(*faults)
 
 
-def _does_not_fit(function: func.FuncOp, items: list[Lifetime], size: int, bound: int) -> Fault:
+def _does_not_fit(
+    function: func.FuncOp, items: list[Lifetime], size: int, bound: int, constants: Attribute | None
+) -> Fault:
     most = peak(items)
     at_once = sum(i.size for i in most)
     notes = [f"{_name(i)}: {i.size} bytes ({i.alloc.result.type}){_where(i)}" for i in most]
@@ -62,10 +64,15 @@ def _does_not_fit(function: func.FuncOp, items: list[Lifetime], size: int, bound
         f"kernel '{function.sym_name.data}' needs {size} bytes of scratch; a PE has {bound}, {size - bound} too few",
         place_of(most[0].alloc.location) if most else place_of(function.location),
         Category.DOES_NOT_FIT,
-        "make the largest of these blocks smaller (BLOCK sizes), stream its operand (form-composites{stage=none}), "
+        f"make the largest of these blocks smaller ({_sizes(constants)}), stream its operand (form-composites{stage=none}), "
         "or take a machine with a larger pe.tcm.scratch_bytes",
         tuple(notes),
     )
+
+
+def _sizes(constants: Attribute | None) -> str:
+    """The constants of the kernel that may size its blocks, as the launch gave them."""
+    return f"constants: {constants.data}" if isinstance(constants, StringAttr) else "BLOCK sizes"
 
 
 def _name(item: Lifetime) -> str:

@@ -15,8 +15,7 @@ from ..dialects.region import RegionType
 
 @dataclass(frozen=True)
 class InsertDmaStagesPass(ModulePass):
-    """Put a `pe.dma_read` before the fetch for each operand of the GEMM in HBM, a `pe.dma_write` after the store of
-    an output in HBM.
+    """Put a `pe.dma_read` before the fetch of each GEMM operand in HBM, a `pe.dma_write` after the store to HBM.
 
     before:  pe.tiles k { pe.fetch ; pe.gemm } output { pe.store }
     after:   pe.tiles {streamed} k { pe.dma_read {part = 1} ; pe.fetch ; pe.gemm } output { pe.store ; pe.dma_write }

@@ -168,7 +168,7 @@ def test_no_module_is_imported_under_two_names() -> None:
 
 @pytest.mark.parametrize("pass_name", PASS_NAMES)
 def test_every_pass_has_its_class_manual_and_test(pass_name: str) -> None:
-    """Name, file, class and test of a pass say the same, and its docstring is a manual."""
+    """Name, file, class and test of a pass say the same, and its docstring is a manual that opens with one line."""
     cls = all_passes()[pass_name]()
     assert (cls.name, cls.__name__) == (pass_name, class_name(pass_name))
     assert cls.__module__ == "ahbmc.passes." + pass_name.replace("-", "_")
@@ -177,6 +177,7 @@ def test_every_pass_has_its_class_manual_and_test(pass_name: str) -> None:
     shape = ("checks:",) if pass_name.startswith("check-") else ("before:", "after:")
     missing = [word for word in (*shape, "needs:", "keeps:", "options:") if word not in manual]
     assert not missing, f"the manual of {pass_name} lacks {missing}"
+    assert manual.splitlines()[0].endswith("."), f"the summary of {pass_name} must fit its first line, which lists show"
     assert (ROOT / "tests" / "filecheck" / "passes" / f"{pass_name}.mlir").is_file()
 
 
