@@ -64,8 +64,8 @@ def _does_not_fit(
         f"kernel '{function.sym_name.data}' needs {size} bytes of scratch; a PE has {bound}, {size - bound} too few",
         place_of(most[0].alloc.location) if most else place_of(function.location),
         Category.DOES_NOT_FIT,
-        f"make the largest of these blocks smaller ({_sizes(constants)}), stream its operand (form-composites{stage=none}), "
-        "or take a machine with a larger pe.tcm.scratch_bytes",
+        f"make the largest of these blocks smaller ({_sizes(constants)}), "
+        "stream its operand (form-composites{stage=none}), or take a machine with a larger pe.tcm.scratch_bytes",
         tuple(notes),
     )
 
