@@ -45,7 +45,7 @@ def request_of_kernel(arguments: argparse.Namespace, sources: Sources) -> Reques
     """The request of `KERNEL.py::NAME --arg ... --const ...`. Raises AhbmcError with every fault of the flags."""
     at = word_place(sources, arguments.input)
     path, name = _kernel_of(arguments.input, at)
-    machine_set = tuple(text.removeprefix("machine.") for text in arguments.set)
+    machine_set = tuple(arguments.set)
     if wrong := [text for text in arguments.set if not text.startswith("machine.")]:
         found = f"`{wrong[0]}` cannot be set without a workload; only `machine.` can"
         raise fail(found, word_place(sources, wrong[0]), hint="use --arg and --const")

@@ -84,7 +84,12 @@ def front(request: Request) -> ModuleOp:
     module = compile_kernel(kernel.source, kernel.file, kernel.name, dict(request.signature), dict(request.constants))
     module.attributes["ahbm.machine"] = StringAttr(request.machine)
     if request.machine_set:
-        module.attributes["ahbm.machine_set"] = ArrayAttr([StringAttr(text) for text in request.machine_set])
+        module.attributes["ahbm.machine_set"] = ArrayAttr(
+            [StringAttr(text.removeprefix("machine.")) for text in request.machine_set]
+        )
+    sizes = [f"{name}={value}" for name, value in request.constants.items() if type(value) is int]
+    if sizes:
+        module.attributes["ahbm.constants"] = StringAttr(", ".join(sizes))  # for hints only
     if request.facts:
         function = function_of(module)
         given = list(request.signature)

@@ -154,11 +154,11 @@ def split_kernel(text: str, place: Place | None, folder: Path) -> tuple[Path, st
 
 
 def _with_overrides(document: Node, overrides: Sequence[str], sources: Sources) -> tuple[Node, tuple[str, ...]]:
-    """The document with every `path=value` put in, and those of the machine apart (`machine.` taken off).
+    """The document with every `path=value` put in, and those of the machine apart.
 
     Line n of the text `--set` is the n-th override; those of the machine come first, as `machine_file.py` counts them.
     """
-    machine_set = tuple(t.strip().removeprefix("machine.") for t in overrides if t.strip().startswith("machine."))
+    machine_set = tuple(t.strip() for t in overrides if t.strip().startswith("machine."))
     others = [t for t in overrides if not t.strip().startswith("machine.")]
     sources.add(SET, "\n".join((*machine_set, *others)))
     faults: list[Fault] = []

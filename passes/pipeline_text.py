@@ -17,7 +17,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from xdsl.passes import ModulePass
 
-from ..dialects.errors import AhbmcError, Category, Fault, Place, fail
+from ..dialects.errors import AhbmcError, Fault, Place, fail
 from . import PASS_NAMES, all_passes
 from .pipelines import PIPELINES
 
@@ -177,12 +177,15 @@ def parse(text: str, origin: Place) -> tuple[PassSpec, ...]:
     return tuple(specs)
 
 
+_LEAVE = "leave the option out"
+
+
 def _unknown_pass(name: str, place: Place | None) -> Fault:
     names = [*PASS_NAMES, *PIPELINES]
     return Fault(
         f"there is no pass or pipeline '{name}'",
         place,
-        hint=_closest(name, names),
+        hint=_closest(name, names) or "`ahbmc passes` and `ahbmc pipelines` tell what each does",
         notes=(f"passes: {', '.join(PASS_NAMES)}", f"pipelines: {', '.join(PIPELINES)}"),
     )
 
@@ -239,7 +242,12 @@ def _values(
             allowed = f"its options are: {', '.join(known)}" if known else "it has no options"
             message = f"pass '{cls.name}' has no option '{kebab}'"
             faults.append(
-                Fault(message, option.place if from_text else None, hint=_closest(kebab, known), notes=(allowed,))
+                Fault(
+                    message,
+                    option.place if from_text else None,
+                    hint=_closest(kebab, known) or _LEAVE,
+                    notes=(allowed,),
+                )
             )
             continue
         try:
@@ -247,11 +255,11 @@ def _values(
         except _WrongKind:
             allowed = _allowed(hints[option.name])
             message = f"option '{kebab}' of pass '{cls.name}' is {_show(option.value)}; allowed: {allowed}"
-            faults.append(Fault(message, option.value_place if from_text else None))
+            faults.append(Fault(message, option.value_place if from_text else None, hint="write an allowed value"))
     for name, each in fields.items():
         if name not in given and each.default is dataclasses.MISSING and each.default_factory is dataclasses.MISSING:
             message = f"pass '{cls.name}' needs option '{name.replace('_', '-')}'"
-            faults.append(Fault(message, place, Category.INVALID_INPUT))
+            faults.append(Fault(message, place, hint=f"write {cls.name}{{{name.replace('_', '-')}=...}}"))
     return values
 
 

@@ -277,7 +277,7 @@ def _decode_struct(
     try:
         return kind(**given)
     except ValueError as error:  # what __post_init__ of a struct found
-        faults.append(Fault(str(error), node.place))
+        faults.append(Fault(str(error), node.place, hint="keep or write exactly one"))
         return _BAD
 
 
@@ -307,11 +307,13 @@ def _decode_leaf(node: Node, kind: Any, what: str, faults: list[Fault]) -> Any:
         hint = f"did you mean `{close}`?" if close else "write one of the allowed words"
         faults.append(Fault(f"{what} must be {words}; found {node.kind}", node.place, hint=hint))
     elif reason.startswith("Expected `") and ("`, got `" in reason) and "=" not in reason:
-        faults.append(Fault(f"{what} must be {words}; found {node.kind}", node.place))
+        faults.append(
+            Fault(f"{what} must be {words}; found {node.kind}", node.place, hint="write a value of that kind")
+        )
     else:
         limit = reason.removeprefix("Expected ").replace("`", "")
         limit = re.sub(r"^(int|float|str|array)\b", lambda m: _NAMES[m[1]], limit)
-        faults.append(Fault(f"{what} must be {limit}; found {node.kind}", node.place))
+        faults.append(Fault(f"{what} must be {limit}; found {node.kind}", node.place, hint="write such a value"))
     return _BAD
 
 

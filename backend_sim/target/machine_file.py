@@ -40,7 +40,7 @@ def load_machine(
     The same texts give the same object. Raises AhbmcError; `place` is where the name was given.
     """
     chain = _read_chain(name, folder or Path(), place)
-    return _machine(chain, tuple(text.removeprefix("machine.") for text in overrides))
+    return _machine(chain, tuple(overrides))
 
 
 def machine_of(module: ModuleOp) -> Machine:
@@ -140,15 +140,19 @@ def _extend(base: Node, node: Node) -> Node:
     return Node(values, node.place, keys={**(base.keys or {}), **(node.keys or {})})
 
 
+_ABOVE = "machine."  # what a path has before it in a workload, and may have here
+
+
 def _override(root: Node, text: str, line: int) -> Node:
     path, equals, value = text.partition("=")
-    steps = path.split(".")
+    above = _ABOVE if text.startswith(_ABOVE) else ""
+    steps = path.removeprefix(above).split(".")
     if not equals or not all(steps):
         raise fail(
             f"an override is PATH=VALUE; found `{text}`", Place(SET, line, 1), hint="for example pe.gemm.peak_tflops=16"
         )
     places: list[Place] = []
-    column = 1
+    column = len(above) + 1
     for step in steps:
         places.append(Place(SET, line, column, column + len(step)))
         column += len(step) + 1

@@ -72,6 +72,9 @@ def test_as_it_stands_it_runs(capsys: pytest.CaptureFixture[str]) -> None:
 # (what is changed in the kernel, place, part of the message)
 KERNEL_FAULTS = {
     "unclosed bracket": ("tl.arange(0, 64)\n", "tl.arange(0, 64\n", "gemm.py:8:18", "'(' was never closed"),
+    "statement that no kernel has": ("    k = tl", "    del m\n    k = tl", "gemm.py:8:5", "`del`"),
+    "function that is not there yet": ("tl.store(", "tl.atomic_add(", "gemm.py:14:8", "unsupported"),
+    "undefined name": ("m[:, None] * K", "zork * K", "gemm.py:11:", "undefined name 'zork'"),
     "bad indent": ("        b = tl.load", "      b = tl.load", "gemm.py:12:", "unindent"),
     "unknown tl name": ("tl.zeros", "tl.zeroes", "gemm.py:9:", "zeroes"),
     "wrong argument kind": ("tl.arange(0, 64)", "tl.arange(0, 'x')", "gemm.py:8:", "integer"),
@@ -89,7 +92,7 @@ def test_fault_of_the_kernel(case: str, capsys: pytest.CaptureFixture[str]) -> N
     err = refused(capsys, ["run", "gemm.yaml"])
     assert err.startswith(place), err
     assert part in err and "^" in err
-    assert err.count("error:") == 1
+    assert err.count("error:") == 1 and "hint:" in err, err
 
 
 # (what is changed in the workload, place, parts of what is printed)
@@ -118,6 +121,11 @@ WORKLOAD_FAULTS = {
     "check of no tensor": ("{c_ptr: {ref", "{K: {ref", "gemm.yaml:10:9", ["`K` is no tensor argument"]),
     "argument given twice": ("const: {", "const: {K: 64, ", "gemm.yaml:8:6", ["in `args` and in `const`"]),
     "argument defined by itself": ("K: 128", "K: K * 2", "gemm.yaml:8:6", ["defined by itself"]),
+    "no axis": ("shape: [BLOCK, BLOCK]", "shape: []", "gemm.yaml:7:18", ["`shape` has 0 entries; allowed: 1 or more"]),
+    "grid of four": ("const:", "grid: [1, 1, 1, 1]\nconst:", "gemm.yaml:9:7", ["4 entries; allowed: 1 to 3"]),
+    "no file to check with": ('reference: "matmul(a_ptr, b_ptr)"', "file: r.npy", "gemm.yaml:10:23", ["no file r.npy"]),
+    "unknown reference": ("matmul(a_ptr", "zork(a_ptr", "gemm.yaml:10:29", ["there is no reference `zork`"]),
+    "dtype as torch has it": ("fp16, init", "float32, init", "gemm.yaml:5:", ["did you mean `fp32`?"]),
     "not YAML": ("const: {BLOCK: 32}", "const: {BLOCK: 32", "gemm.yaml:", ["this is not YAML"]),
 }  # fmt: skip
 
@@ -129,7 +137,7 @@ def test_fault_of_the_workload(case: str, capsys: pytest.CaptureFixture[str]) ->
     err = refused(capsys, ["run", "gemm.yaml"])
     assert err.startswith(place), err
     assert all(part in err for part in parts), err
-    assert "^" in err
+    assert err.count("^\n") == err.count("hint:") == err.count("error:"), err
 
 
 def test_missing_argument_names_the_parameter(capsys: pytest.CaptureFixture[str]) -> None:
@@ -145,7 +153,8 @@ def test_missing_argument_names_the_parameter(capsys: pytest.CaptureFixture[str]
 def test_scratch_over_its_limit_lists_what_lives(capsys: pytest.CaptureFixture[str]) -> None:
     err = refused(capsys, ["run", "gemm.yaml", "--set", "const.BLOCK=512", "--set", "pipeline=primitive"])
     assert err.startswith("gemm.py:")
-    assert "does-not-fit" in err and "1048576" in err.replace(",", "") and "hint:" in err and "^" in err
+    assert "does-not-fit" in err and "1048576" in err.replace(",", "") and "^" in err
+    assert "hint: make the largest of these blocks smaller (constants: BLOCK=512)" in err
 
 
 def test_composite_over_its_limit_names_its_ops(capsys: pytest.CaptureFixture[str]) -> None:
@@ -169,7 +178,7 @@ COMMAND_FAULTS = {
     "unknown machine": (["run", "gemm.yaml", "--machine", "x"], "<command line>:1:31", "there is no machine `x`"),
     "unknown pass": (["run", "gemm.yaml", "--pipeline", "cse,csee"], "<pipeline>:1:5", "'csee'"),
     "unknown path": (["run", "gemm.yaml", "--set", "args.z=1"], "--set:1:6", "no parameter `z`"),
-    "unknown machine key": (["run", "gemm.yaml", "--set", "machine.pe.x=1"], "--set:1:4", "unknown key `x`"),
+    "unknown machine key": (["run", "gemm.yaml", "--set", "machine.pe.x=1"], "--set:1:12", "unknown key `x`"),
     "file that cannot be written": (
         ["run", "gemm.yaml", "--json", "no/r.json"], "<command line>:1:28", "cannot write no/r.json",
     ),

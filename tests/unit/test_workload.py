@@ -81,7 +81,7 @@ def test_set_takes_the_paths_of_the_file(folder: Path) -> None:
     assert isinstance(launch.args["a"], TensorArgument) and launch.args["a"].shape == (4, "K")
     assert launch.options == {"form-composites": {"stage": "b"}, "lower": {"x": 1}}
     assert (launch.pipeline, launch.entry.check["c"].rtol) == ("fused", 1e-3)
-    assert workload.machine_set == ("pe.gemm.peak_tflops=16",)
+    assert workload.machine_set == ("machine.pe.gemm.peak_tflops=16",)
 
 
 LAUNCHES = """\
