@@ -18,7 +18,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ..dialects import ahbm
 from ..dialects.ahbm.commands import CommandOp
-from ..dialects.errors import Place, place_of
+from ..dialects.errors import AhbmcError, Category, Place, fail, place_of
 from ..dialects.pointer import PointerType
 from ..dialects.region import RegionOp
 from ..dialects.shapes import element_of, shape_of
@@ -38,6 +38,9 @@ from .program_composites import composite_maker
 from .program_memory import HbmView
 from .program_ranges import ranges_of
 from .target import cost
+
+# PE_CPU goes through this many blocks of scalars without a command only if it never stops.
+_MOST_BLOCKS = 5_000_000
 
 # What a step may return: a command, or what PE_CPU must read first and what to do with the answer.
 Pending = tuple[ReadValues, Callable[[Slots, Any], Command | None]]
@@ -67,17 +70,25 @@ class Program:
             slots[slot] = program[axis]
         if self._view is not None:
             slots[self._view] = self.view(pe)
-        blocks, at = self._code.blocks, 0
+        blocks, at, idle = self._code.blocks, 0, 0
         while at >= 0:
-            block = blocks[at]
+            block, idle = blocks[at], idle + 1
+            if idle > _MOST_BLOCKS:
+                raise self._spin(program)
             for step in block.steps:
                 made: Any = step(slots)
                 if made.__class__ is tuple:
                     request, then = made
                     made = then(slots, (yield request))
                 if made is not None:
+                    idle = 0
                     yield made
             at = block.exit(slots)
+
+    def _spin(self, program: tuple[int, int, int]) -> AhbmcError:
+        place = place_of(self.launch.function.location)
+        message = f"program {program} runs on in PE_CPU and issues nothing: a loop in it never ends"
+        return fail(message, place, Category.DEADLOCK, "check the condition of its `while` and the bounds of its loops")
 
     def view(self, pe: int) -> HbmView:
         """HBM as a PE sees it."""

@@ -14,7 +14,7 @@ from ahbmc.backend_sim.memory import Memory, Placement, Tensor
 from ahbmc.backend_sim.program import Program
 from ahbmc.backend_sim.simulate import simulate
 from ahbmc.backend_sim.target.machine_file import load_machine
-from ahbmc.dialects.errors import AhbmcError
+from ahbmc.dialects.errors import AhbmcError, Category
 from ahbmc.dialects.text import parse_module
 from xdsl.dialects import func
 
@@ -225,6 +225,51 @@ def test_an_address_outside_is_found_without_values() -> None:
         simulate([launch], values=False)
     place = error.value.faults[0].place
     assert place is not None and place.file == "k.mlir"
+
+
+SPIN = """
+func.func @spin() {
+  %lower = arith.constant 0 : i32
+  %upper = arith.constant 2000 : i32
+  %step = arith.constant 1 : i32
+  scf.for %i = %lower to %upper step %step : i32 {
+    %j = arith.addi %i, %step : i32
+  }
+  func.return
+}
+"""
+
+
+def test_a_loop_that_never_ends_is_a_deadlock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A loop in PE_CPU that issues nothing, for longer than any would, ends in an error that names the program."""
+    monkeypatch.setattr("ahbmc.backend_sim.program._MOST_BLOCKS", 1000)
+    with pytest.raises(AhbmcError, match=r"program \(0, 0, 0\) runs on in PE_CPU") as error:
+        simulate([Launch(function_of(SPIN), MACHINE, (), (1, 1, 1), {0: [(0, 0, 0)]})], values=False)
+    assert error.value.faults[0].category is Category.DEADLOCK
+
+
+def test_a_command_that_never_ends_is_a_deadlock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A PE whose command is never served is named, with the line of the command."""
+
+    def never(*_: object) -> None:
+        """Takes a command and does nothing with it."""
+
+    monkeypatch.setattr("ahbmc.backend_sim.engine.pe.Pe.compute", never)
+    with pytest.raises(AhbmcError, match=r"sip0\.cube0\.pe0 never gets past the command `math`") as error:
+        simulate([add_launch(64)], values=False)
+    fault = error.value.faults[0]
+    assert fault.category is Category.DEADLOCK and fault.place is not None and fault.place.file == "k.mlir"
+
+
+def test_exact_and_fast_agree() -> None:
+    """Eight PEs on one slice: the same ends of programs, the same reasons and the same values either way."""
+    launch = add_launch(64 * 8 * 50 - 9, 8)
+    fast, exact = simulate([launch], values=True), simulate([launch], values=True, exact=True)
+    for name in ("pe", "program", "start", "end", "number"):
+        assert fast.oplog.programs[name].tolist() == exact.oplog.programs[name].tolist()
+    assert attribute(fast.oplog).parts == attribute(exact.oplog).parts
+    assert np.array_equal(fast.memory["c"], exact.memory["c"])
+    assert np.array_equal(fast.memory["c"], data(launch, 0) + data(launch, 1))
 
 
 def test_two_simulations_give_one_op_log() -> None:
