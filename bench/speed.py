@@ -27,6 +27,7 @@ ROOT = Path(__file__).parents[1]
 ADD, ATTENTION = ROOT / "examples/vector_add.yaml", ROOT / "examples/flash_attention.yaml"
 REPEATS = 7
 PROGRAMS = 100_000
+LIBRARIES = "import numpy, xdsl.dialects.arith"
 
 
 def ahbmc(*arguments: str) -> float:
@@ -79,7 +80,6 @@ def rows() -> list[tuple[str, float, float | None]]:
     request = attention.requests[0]
     lowered = compile_request(request)
     many = compile_request(add.requests[0])
-    libraries = "import numpy, xdsl.dialects.arith"
     return [
         ("flash attention, text to lowered IR", here(lambda: compile_request(request)), 0.3),
         ("ahbmc --help", ahbmc("--help"), 0.4),
@@ -87,11 +87,7 @@ def rows() -> list[tuple[str, float, float | None]]:
         ("ahbmc run examples/vector_add.yaml", ahbmc("run", str(ADD)), 1.0),
         ("flash attention, simulated", here(simulating(attention, lowered)), 0.5),
         (f"{PROGRAMS:,} programs of vector_add, simulated", here(simulating(add, many), 3), 3.0),
-        (
-            "python -c 'import numpy, xdsl.dialects.arith'",
-            whole_process("-c", "import numpy, xdsl.dialects.arith"),
-            None,
-        ),
+        (f"python -c '{LIBRARIES}'", whole_process("-c", LIBRARIES), None),
     ]
 
 
