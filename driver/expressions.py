@@ -88,7 +88,8 @@ class _Parser:
     def expect(self, sign: str) -> None:
         if self.take(sign) is None:
             _, text, place = self.tokens[self.at]
-            raise fail(f"expected `{sign}`, found {text if text == 'the end' else f'`{text}`'}", place)
+            found = text if text == "the end" else f"`{text}`"
+            raise fail(f"expected `{sign}`, found {found}", place, hint=f"write `{sign}` here")
 
     def binary(self, level: int = 0) -> Expression:
         if level == len(_LEVELS):

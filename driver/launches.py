@@ -55,7 +55,7 @@ def scalar_type(value: bool | int | float, place: Place | None) -> str:
     for name, low, high in (("i32", -(1 << 31), 1 << 31), ("i64", -(1 << 63), 1 << 63), ("u64", 0, 1 << 64)):
         if low <= value < high:
             return name
-    raise fail(f"{value} does not fit an integer of 64 bits", place)
+    raise fail(f"{value} does not fit an integer of 64 bits", place, hint="take a smaller number")
 
 
 def type_of(value: Tensor | bool | int | float, place: Place | None) -> str:

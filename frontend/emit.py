@@ -123,7 +123,7 @@ class Emitter:
             return item
         if isinstance(item, bool | int | float):
             return self.constant(item, type_of_number(item))
-        raise TypeFault(f"a number, pointer or block is needed, not {describe(item)}")
+        raise TypeFault(f"a number, pointer or block is needed, not {describe(item)}", "give a value to compute with")
 
     def typed(self, item: Item, dtype: DType) -> Value:
         """An item as a value of element type `dtype`: numbers directly, values by a cast."""

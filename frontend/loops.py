@@ -155,6 +155,7 @@ class Loops(Statements):
         named = next((n for n in scopes.walk(statement.test) if isinstance(n, syntax.Named)), None)
         if named is not None:
             raise self.emit.unsupported("`:=` in the condition of a loop", site=self.site(named))
+        self.at(statement.test)  # the loop itself is of this place too
         carried = Carried(self, statement.body, statement)
         site = self.emit.site
         while True:

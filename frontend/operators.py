@@ -238,7 +238,7 @@ def _at_compile_time(operator: str, a: Item, b: Item) -> Item:
     try:
         result = _PYTHON[operator](a, b)
     except ZeroDivisionError:
-        raise TypeFault(f"{a} {operator} {b} divides by zero") from None
+        raise TypeFault(f"{a} {operator} {b} divides by zero", "test the divisor before") from None
     except (TypeError, ValueError, OverflowError):
         raise TypeFault(f"'{operator}' is not defined for {describe(a)} and {describe(b)}") from None
     if isinstance(result, complex):

@@ -131,7 +131,7 @@ def _num_programs(emit: Emitter, axis: int) -> Item:
 
 def _grid_axis(axis: int) -> int:
     if axis not in (0, 1, 2):
-        raise TypeFault(f"the axes of a grid are 0, 1 and 2, not {axis}")
+        raise TypeFault(f"the axes of a grid are 0, 1 and 2, not {axis}", "take 0 for a grid of one size")
     return axis
 
 

@@ -79,7 +79,12 @@ _KNOWN_CONTROL = (scf.ForOp, scf.IfOp, scf.YieldOp, func.ReturnOp, tl.YieldOp)
 def _refuse_unknown(function: func.FuncOp) -> None:
     """An op on blocks that nothing here lowers, and loops other than `scf.for`."""
     faults = [
-        Fault(f"'{op.name}' over blocks cannot be lowered to commands", place_of(op.location), Category.UNSUPPORTED)
+        Fault(
+            f"'{op.name}' over blocks cannot be lowered to commands",
+            place_of(op.location),
+            Category.UNSUPPORTED,
+            "make it a `for` over a range: a loop whose end is computed from its own blocks has no commands yet",
+        )
         for op in in_program_order(function.body, enters)
         if op.regions
         and not isinstance(op, (*_KNOWN_CONTROL, tl.CompositeOp))
