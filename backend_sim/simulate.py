@@ -14,13 +14,11 @@ import msgspec
 import numpy as np
 from xdsl.printer import Printer
 
-from .alike import key_of
 from .engine.execute import PeWork, execute
 from .engine.pe_cpu import Commands
 from .engine.records import Log
 from .engine.run_pe import Work
 from .engine.values import PeValues, execute_all
-from .lanes import FEWEST
 from .launch import Launch
 from .launch import Program as ProgramId
 from .memory import Memory, Tensor
@@ -29,7 +27,9 @@ from .numerics.commands import PeMemory
 from .numerics.device import Device
 from .numerics.dtypes import Array
 from .oplog import SCHEMA_VERSION, OpLog, Site
-from .program import Program
+from .program.alike import key_of
+from .program.lanes import FEWEST
+from .program.program import Program
 from .target.machine import Machine
 from .target.quantities import Bytes
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from ahbmc.backend_sim.memory import Memory, Placement, Tensor, pe_name
 from ahbmc.backend_sim.numerics.regions import Axis, Region
-from ahbmc.backend_sim.program_memory import HbmView
+from ahbmc.backend_sim.program.accesses import HbmView
 from ahbmc.backend_sim.target.machine_file import load_machine
 from ahbmc.dialects.errors import AhbmcError, Category, Place
 

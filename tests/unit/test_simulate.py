@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from ahbmc.backend_sim.alike import key_of
 from ahbmc.backend_sim.analysis.attribution import attribute
 from ahbmc.backend_sim.launch import Launch
 from ahbmc.backend_sim.memory import Memory, Placement, Tensor
-from ahbmc.backend_sim.program import Program
+from ahbmc.backend_sim.program.alike import key_of
+from ahbmc.backend_sim.program.program import Program
 from ahbmc.backend_sim.simulate import simulate
 from ahbmc.backend_sim.target.machine_file import load_machine
 from ahbmc.dialects.errors import AhbmcError, Category
@@ -242,7 +242,7 @@ func.func @spin() {
 
 def test_a_loop_that_never_ends_is_a_deadlock(monkeypatch: pytest.MonkeyPatch) -> None:
     """A loop in PE_CPU that issues nothing, for longer than any would, ends in an error that names the program."""
-    monkeypatch.setattr("ahbmc.backend_sim.program._MOST_BLOCKS", 1000)
+    monkeypatch.setattr("ahbmc.backend_sim.program.program._MOST_BLOCKS", 1000)
     with pytest.raises(AhbmcError, match=r"program \(0, 0, 0\) runs on in PE_CPU") as error:
         simulate([Launch(function_of(SPIN), MACHINE, (), (1, 1, 1), {0: [(0, 0, 0)]})], values=False)
     assert error.value.faults[0].category is Category.DEADLOCK

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .engine.commands import Command, Composite, Compute, Dma, Fill, Hold, Range, ReadValues, Stream, Tiles
-from .memory import FIRST_ADDRESS
+from ..engine.commands import Command, Composite, Compute, Dma, Fill, Hold, Range, ReadValues, Stream, Tiles
+from ..memory import FIRST_ADDRESS
 
 # Beyond this many pairs of accesses to compare, a program is only like itself.
 _MOST_PAIRS = 200_000

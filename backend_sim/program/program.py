@@ -3,7 +3,7 @@ launch.
 
 Nothing here interprets IR: scalars and control flow are the closures of `numerics/closures.py`, and each command op
 becomes a closure that resolves its operands to bytes, slices and times (`engine/commands.py`). Composites are made by
-`program_composites.py`, what touches HBM is resolved by `program_memory.py`.
+`composites.py`, what touches HBM is resolved by `accesses.py`.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ import numpy as np
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation, SSAValue
 
-from ..dialects import ahbm
-from ..dialects.ahbm.commands import CommandOp
-from ..dialects.errors import AhbmcError, Category, Place, fail, place_of
-from ..dialects.pointer import PointerType
-from ..dialects.region import RegionOp
-from ..dialects.shapes import element_of, shape_of
-from .engine.commands import Command, Compute, Dma, Fill, Hold, Range, ReadValues
+from ...dialects import ahbm
+from ...dialects.ahbm.commands import CommandOp
+from ...dialects.errors import AhbmcError, Category, Place, fail, place_of
+from ...dialects.pointer import PointerType
+from ...dialects.region import RegionOp
+from ...dialects.shapes import element_of, shape_of
+from ..engine.commands import Command, Compute, Dma, Fill, Hold, Range, ReadValues
+from ..launch import Launch
+from ..memory import Memory, Tensor
+from ..numerics.closures import Builder, Code, Handler, Slots, Step, compile_function
+from ..numerics.commands import PeMemory, addresses, read_scalar
+from ..numerics.dtypes import numpy_dtype
+from ..numerics.operand_ops import OPERAND_HANDLERS
+from ..numerics.operands import Buffer, Index
+from ..numerics.region_ops import REGION_HANDLERS
+from ..numerics.scalars import scalar
+from ..oplog import Site
+from ..target import cost
+from .accesses import HbmView
+from .composites import composite_maker
 from .lanes import Lanes
-from .launch import Launch
-from .memory import Memory, Tensor
-from .numerics.closures import Builder, Code, Handler, Slots, Step, compile_function
-from .numerics.commands import PeMemory, addresses, read_scalar
-from .numerics.dtypes import numpy_dtype
-from .numerics.operand_ops import OPERAND_HANDLERS
-from .numerics.operands import Buffer, Index
-from .numerics.region_ops import REGION_HANDLERS
-from .numerics.scalars import scalar
-from .oplog import Site
-from .program_composites import composite_maker
-from .program_memory import HbmView
-from .program_ranges import ranges_of
-from .target import cost
+from .ranges import ranges_of
 
 # PE_CPU goes through this many blocks of scalars without a command only if it never stops.
 _MOST_BLOCKS = 5_000_000

@@ -19,18 +19,18 @@ import numpy.typing as npt
 from xdsl.dialects import arith, func
 from xdsl.ir import Operation
 
-from ..dialects import ahbm, tl
-from ..dialects.elementwise import BY_OP
-from ..dialects.pointer import PointerType
-from ..dialects.region import RegionType
-from .memory import Memory
-from .numerics.closures import Builder, Code, Handler, Slots, Step, compile_function
-from .numerics.dtypes import Array, convert, numpy_dtype
-from .numerics.elementwise import compare, function_of
-from .numerics.operand_ops import OPERAND_HANDLERS
-from .numerics.regions import Region
-from .numerics.scalars import SCALAR_HANDLERS
-from .program_memory import HbmView
+from ...dialects import ahbm, tl
+from ...dialects.elementwise import BY_OP
+from ...dialects.pointer import PointerType
+from ...dialects.region import RegionType
+from ..memory import Memory
+from ..numerics.closures import Builder, Code, Handler, Slots, Step, compile_function
+from ..numerics.dtypes import Array, convert, numpy_dtype
+from ..numerics.elementwise import compare, function_of
+from ..numerics.operand_ops import OPERAND_HANDLERS
+from ..numerics.regions import Region
+from ..numerics.scalars import SCALAR_HANDLERS
+from .accesses import HbmView
 
 Ints = npt.NDArray[np.int64]
 # The same for all programs, or one for each.

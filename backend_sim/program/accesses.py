@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..dialects.errors import Place
-from .engine.commands import Range, Share, Stream
-from .memory import Ints, Located, Memory, Tensor
-from .numerics.regions import Region
+from ...dialects.errors import Place
+from ..engine.commands import Range, Share, Stream
+from ..memory import Ints, Located, Memory, Tensor
+from ..numerics.regions import Region
 
 Shares = tuple[Share, ...]
 _NONE = np.zeros(0, dtype=np.int64)

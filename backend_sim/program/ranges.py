@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 
 from xdsl.ir import SSAValue
 
-from ..dialects import ahbm
-from .engine.commands import Range
-from .numerics.closures import Builder, Slots
-from .numerics.operand_ops import buffer_at
+from ...dialects import ahbm
+from ..engine.commands import Range
+from ..numerics.closures import Builder, Slots
+from ..numerics.operand_ops import buffer_at
 
 Ranges = tuple[Range, ...]
 

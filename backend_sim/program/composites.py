@@ -11,19 +11,19 @@ from typing import Any, Protocol
 
 from xdsl.ir import Attribute, Operation
 
-from ..dialects import ahbm, pe
-from ..dialects.ahbm.commands import CommandOp
-from ..dialects.ahbm.types import NO_OUT, SpecAttr
-from ..dialects.errors import Category, Place, fail, place_of
-from ..dialects.region import RegionType
-from ..dialects.shapes import element_bytes, element_of, shape_of
-from .engine.commands import Command, Composite, Once, Tiles
-from .numerics.closures import Builder, Slots, Step
-from .numerics.operands import Buffer
-from .program_memory import HbmView
-from .program_ranges import Ranges, ranges_of
-from .target import cost
-from .target.machine import Machine
+from ...dialects import ahbm, pe
+from ...dialects.ahbm.commands import CommandOp
+from ...dialects.ahbm.types import NO_OUT, SpecAttr
+from ...dialects.errors import Category, Place, fail, place_of
+from ...dialects.region import RegionType
+from ...dialects.shapes import element_bytes, element_of, shape_of
+from ..engine.commands import Command, Composite, Once, Tiles
+from ..numerics.closures import Builder, Slots, Step
+from ..numerics.operands import Buffer
+from ..target import cost
+from ..target.machine import Machine
+from .accesses import HbmView
+from .ranges import Ranges, ranges_of
 
 
 class Site(Protocol):
