@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, IntegerType, i32, i64
+from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, IntegerType, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AnyAttr,
@@ -23,34 +23,21 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
+from ..grid import OfGridAxis
 from ..pointer import PointerType
 from ..shapes import element_of, require, shape_of
 from .types import BufferType, IndexType
 
 
-class _OfProgram(IRDLOperation):
-    axis = prop_def(IntegerAttr[IntegerType])
-    result = result_def(i32)
-    irdl_options = (ParsePropInAttrDict(),)
-    traits = traits_def(Pure())
-    assembly_format = "attr-dict"
-
-    def __init__(self, axis: int):
-        super().__init__(properties={"axis": IntegerAttr(axis, i32)}, result_types=[i32])
-
-    def verify_(self) -> None:
-        require(self.axis.value.data in (0, 1, 2), "axis {} of a grid, which has axes 0, 1 and 2", self.axis.value.data)
-
-
 @irdl_op_definition
-class ProgramIdOp(_OfProgram):
+class ProgramIdOp(OfGridAxis):
     """The number of this program along an axis of the grid; PE_CPU knows it."""
 
     name = "ahbm.program_id"
 
 
 @irdl_op_definition
-class NumProgramsOp(_OfProgram):
+class NumProgramsOp(OfGridAxis):
     """The size of the grid along an axis."""
 
     name = "ahbm.num_programs"

@@ -19,32 +19,19 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
+from ..grid import OfGridAxis
 from ..shapes import element_of, require, shape_of, with_shape
 
 
-class _OfProgram(IRDLOperation):
-    axis = prop_def(IntegerAttr[IntegerType])
-    result = result_def(i32)
-    irdl_options = (ParsePropInAttrDict(),)
-    traits = traits_def(Pure())
-    assembly_format = "attr-dict"
-
-    def __init__(self, axis: int):
-        super().__init__(properties={"axis": IntegerAttr(axis, i32)}, result_types=[i32])
-
-    def verify_(self) -> None:
-        require(self.axis.value.data in (0, 1, 2), "axis {} of a grid, which has axes 0, 1 and 2", self.axis.value.data)
-
-
 @irdl_op_definition
-class ProgramIdOp(_OfProgram):
+class ProgramIdOp(OfGridAxis):
     """The number of this program along an axis of the grid."""
 
     name = "tl.program_id"
 
 
 @irdl_op_definition
-class NumProgramsOp(_OfProgram):
+class NumProgramsOp(OfGridAxis):
     """The size of the grid along an axis."""
 
     name = "tl.num_programs"
