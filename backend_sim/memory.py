@@ -297,6 +297,19 @@ def _overflow(machine: Machine, tensor: Tensor, owner: int, demand: int, terms: 
     )
 
 
+def sharers(machine: Machine, tensor: Tensor, pes: Sequence[int]) -> int:
+    """How many of the PEs that use a tensor there are for each slice that they find it in, rounded up."""
+    if len(pes) < 2:
+        return 1
+    try:
+        shards = tuple(_shards(machine, tensor))
+    except AhbmcError:
+        return 1  # a placement that cannot be: `Memory` tells, of all tensors at once
+    located = Located(tensor, 0, shards, machine.pes_per_cube)
+    used = {owner for pe in pes for owner in located.seen_by(pe)[1].tolist()}
+    return -(-len(pes) // len(used))
+
+
 def _shards(machine: Machine, tensor: Tensor) -> list[Shard]:
     placement = tensor.placement
     cubes = _count(tensor, "num_cubes", placement.num_cubes, machine.cubes_per_sip - placement.cube_start)

@@ -59,7 +59,15 @@ def run_call(call: Call, sources: Sources) -> Result:
     bound = _bound(call, given, options, machine, arrays)
     chosen = {name: dict(values) for name, values in dict(options.get("options", {})).items()}
     request = Request(
-        kernel, bound.signature, bound.constants, machine_name, machine_set, pipeline, chosen, bound.values
+        kernel,
+        bound.signature,
+        bound.constants,
+        machine_name,
+        machine_set,
+        pipeline,
+        chosen,
+        bound.values,
+        sharers=bound.sharers(machine),
     )
     compiled = compile_all([request])
     values = not options.get("timing_only", False)

@@ -41,6 +41,11 @@ class BoundLaunch:
     place: Place | None = None  # where the user asked for the launch
     lookup: Lookup | None = None  # every argument and constant by name, also those that the kernel does not take
 
+    def sharers(self, machine: Machine) -> dict[str, int]:
+        """How many PEs of the launch share each slice of a tensor, by parameter."""
+        pes = [pe for pe, programs in self.programs.items() if programs]
+        return {n: memory.sharers(machine, v, pes) for n, v in self.values.items() if isinstance(v, Tensor)}
+
     @property
     def tensors(self) -> tuple[Tensor, ...]:
         return tuple(v for v in self.values.values() if isinstance(v, Tensor))

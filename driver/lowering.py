@@ -1,7 +1,8 @@
 """From kernel text to lowered IR: the frontend, then a pipeline.
 
 The module that goes through the passes carries what a launch knows: the machine (`ahbm.machine`, `ahbm.machine_set`)
-and, on the arguments of the function, values and sizes (`ahbm.value`, `ahbm.bytes`).
+and, on the arguments of the function, values, sizes and how many PEs share a slice of a tensor (`ahbm.value`,
+`ahbm.bytes`, `ahbm.sharers`).
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ _FIRST_OF_PE = "tile-composites"
 class Request:
     """What to compile: a kernel with types and constants, for a machine, through a pipeline.
 
-    `facts` are values of scalar arguments and tensors of pointer arguments, where a launch knows them.
+    `facts` are values of scalar arguments and tensors of pointer arguments, where a launch knows them; `sharers` says
+    how many of its PEs share each slice of a tensor.
     """
 
     kernel: Kernel
@@ -43,6 +45,7 @@ class Request:
     options: Options = field(default_factory=dict[str, dict[str, OptionValue]])
     facts: Mapping[str, Tensor | bool | int | float] = field(default_factory=dict[str, "Tensor | int | float"])
     pipeline_place: Place | None = None
+    sharers: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 @dataclass(frozen=True)
@@ -95,17 +98,18 @@ def front(request: Request) -> ModuleOp:
         given = list(request.signature)
         types = function.function_type.inputs.data
         assert len(given) == len(types), "the function has the arguments of the signature"
-        facts = [_fact(request.facts.get(n), t) for n, t in zip(given, types, strict=True)]
+        facts = [_fact(request.facts.get(n), t, request.sharers.get(n, 1)) for n, t in zip(given, types, strict=True)]
         function.arg_attrs = ArrayAttr(facts)
     return module
 
 
-def _fact(value: Tensor | bool | int | float | None, kind: Attribute) -> DictionaryAttr:
+def _fact(value: Tensor | bool | int | float | None, kind: Attribute, sharers: int) -> DictionaryAttr:
     match value:
         case None:
             return DictionaryAttr({})
         case Tensor():
-            return DictionaryAttr({"ahbm.bytes": IntegerAttr(value.size, 64)})
+            shared = {"ahbm.sharers": IntegerAttr(sharers, 64)} if sharers > 1 else {}
+            return DictionaryAttr({"ahbm.bytes": IntegerAttr(value.size, 64), **shared})
         case float():
             return DictionaryAttr({"ahbm.value": FloatAttr(value, kind)})  # pyright: ignore[reportArgumentType, reportCallIssue]
         case _:

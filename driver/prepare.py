@@ -60,6 +60,7 @@ def prepare(workload: Workload, machine: str | None, pipeline: str | None) -> Pr
             launch.options,
             each.values,
             None if pipeline else workload.node(launch, "pipeline").place,
+            each.sharers(target),
         )
         for each, launch in zip(bindings.launches, workload.launches, strict=True)
     )

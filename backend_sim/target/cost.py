@@ -136,7 +136,7 @@ class GemmFacts:
 
     `block` is (M, K, N) of one single-op GEMM; `a_in_tcm` and `b_in_tcm` say that a block is there already. `staged`
     names the operand that the composite reads as a whole before it starts, if any. `epilogue` counts MATH ops on the
-    output.
+    output. `sharers` PEs do the same at the same time on the same slice.
     """
 
     m: int
@@ -150,6 +150,7 @@ class GemmFacts:
     staged: str = "none"
     out_in_hbm: bool = False
     epilogue: int = 0
+    sharers: int = 1
 
 
 # Logical bytes of the usual commands; the exact ones are the ops' own (`dialects/ahbm`). An estimate needs no more.
@@ -168,15 +169,15 @@ def composite_gemm_ps(machine: Machine, facts: GemmFacts) -> int:
     reads_a = not facts.a_in_tcm and facts.staged != "a"
     reads_b = not facts.b_in_tcm and facts.staged != "b"
     out_tile = tile_m * tile_n * element_bytes(facts.out_element)
-    staging = 0
+    staged = 0
     if facts.staged == "a" and not facts.a_in_tcm:
-        staging = dma_read_ps(machine, facts.m * facts.k * width)
+        staged = facts.m * facts.k * width
     if facts.staged == "b" and not facts.b_in_tcm:
-        staging = dma_read_ps(machine, facts.k * facts.n * width)
+        staged = facts.k * facts.n * width
     issue = issue_ps(machine, _COMPOSITE_BYTES + _SPEC_BYTES * facts.epilogue, composite=True)
     rate = machine.hbm.slice_gb_per_s
     written = outputs * out_tile if facts.out_in_hbm else 0
-    dma = service_ps(tiles * (a_tile * reads_a + b_tile * reads_b) + written, rate)
+    moved = tiles * (a_tile * reads_a + b_tile * reads_b) + written
     # All A reads of a group come before its B reads, so the first tile waits for them.
     first_group = min(tiles, machine.pe.sched.stream_tiles)
     lead = service_ps(first_group * a_tile, rate) if reads_a and reads_b else 0
@@ -189,7 +190,9 @@ def composite_gemm_ps(machine: Machine, facts: GemmFacts) -> int:
     fill += fetch * (machine.pe.fetch.servers - 1)
     b_rate = service_ps(b_tile, rate) if reads_b else 0
     steady = lead + tiles * max(fetch, gemm, b_rate, math // max(1, across_k)) + fetch
-    return staging + issue + machine.pe.sched.entry_dma_ps + fill + max(steady, dma) + math + store + write
+    streaming = fill + max(steady, service_ps(moved, rate)) + math + store + write
+    alone = dma_read_ps(machine, staged) + issue + machine.pe.sched.entry_dma_ps + streaming
+    return max(alone, _slice_ps(machine, facts, staged + moved))
 
 
 def single_gemm_ps(machine: Machine, facts: GemmFacts) -> int:
@@ -208,7 +211,14 @@ def single_gemm_ps(machine: Machine, facts: GemmFacts) -> int:
     gemm = single(_GEMM_BYTES) + sched.entry_engine_ps + gemm_ps(machine, block_m, block_k, block_n, facts.element)
     math = single(_MATH_BYTES) + sched.entry_engine_ps + math_ps(machine, "add", block_m * block_n)
     total = steps * (read + gemm) + (steps - 1 + facts.epilogue) * math
+    moved = steps * loaded * width
     if facts.out_in_hbm:
         size = min(facts.m, block_m) * min(facts.n, block_n) * element_bytes(facts.out_element)
         total += single(_DMA_BYTES) + sched.entry_dma_ps + dma_write_ps(machine, size)
-    return total
+        moved += size
+    return max(total, _slice_ps(machine, facts, moved))
+
+
+def _slice_ps(machine: Machine, facts: GemmFacts, moved: int) -> int:
+    """How long a slice works for all that share it, each of whom moves `moved` bytes."""
+    return service_ps(moved * facts.sharers, machine.hbm.slice_gb_per_s)

@@ -11,19 +11,22 @@ from typing import Literal, TypeAlias
 
 from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from ...backend_sim.target.cost import GemmFacts, composite_gemm_ps, single_gemm_ps
 from ...backend_sim.target.machine import Machine
 from ...dialects import tl
 from ...dialects.region import RegionOp, RegionType
 from ...dialects.shapes import element_bytes, element_of, is_float, shape_of
-from ..analysis.bounds import bounds_of
+from ..analysis.bounds import argument_fact, bounds_of
 from ..commands.math_kinds import is_lane_by_lane
 from .operand_loads import streamable
 from .scratch_estimate import live_bytes
 
 Stage: TypeAlias = Literal["a", "b", "none"]
+
+SHARERS = "ahbm.sharers"
+"""The attribute of a pointer argument that says how many PEs share each slice of the tensor. Not there: one."""
 
 BLOCK_K = "block_k"
 """Attribute of a raised GEMM: the K block of the kernel's own loop."""
@@ -144,7 +147,8 @@ def facts_of(product: tl.DotOp | tl.GemmOp, machine: Machine) -> GemmFacts:
         k = block_k = shape_of(product.a.type)[1]
         in_tcm = tuple(streamable(product, v) is not None for v in (product.a, product.b))
     else:
-        k = k_bound(product) or 0
+        most = k_bound(product) or 0
+        k = min(_valid(product.a, 1, most), _valid(product.b, 0, most))
         block_k = own_block_k(product, tile_k)
         in_tcm = tuple(not isinstance(v.type, RegionType) for v in (product.a, product.b))
     epilogue, stored = _epilogue(product)
@@ -160,7 +164,20 @@ def facts_of(product: tl.DotOp | tl.GemmOp, machine: Machine) -> GemmFacts:
         b_in_tcm=in_tcm[1],
         out_in_hbm=stored,
         epilogue=epilogue,
+        sharers=max(_sharers(product.a), _sharers(product.b)),
     )
+
+
+def _sharers(operand: SSAValue) -> int:
+    """How many PEs of the launch share the slice that an operand is read from, as far as that is known."""
+    at = operand
+    while isinstance(op := at.owner, RegionOp | tl.LoadRegionOp | tl.TransOp | tl.AddPtrOp):
+        at = op.base if isinstance(op, RegionOp) else op.operands[0]
+    if isinstance(at, BlockArgument) and isinstance(function := at.owner.parent_op(), func.FuncOp):
+        fact = argument_fact(function, at.index, SHARERS)
+        if isinstance(fact, IntegerAttr):
+            return fact.value.data
+    return 1
 
 
 def _epilogue(product: tl.DotOp | tl.GemmOp) -> tuple[int, bool]:

@@ -63,6 +63,22 @@ def test_auto_is_no_slower_than_what_it_chooses_from(name: str) -> None:
     assert latency_ps(name, "auto") <= 1.02 * fastest
 
 
+@pytest.mark.parametrize("pes", ["pe0-1", "pe0-7"])
+def test_auto_reckons_with_slices_that_pes_share(pes: str) -> None:
+    """All tensors in the slice of PE 0: with two PEs composites are faster, with eight single ops, which read less."""
+    lone = [f"args.{name}_ptr.place.num_pes=1" for name in "abc"]
+    sizes = ["args.M=256", "args.N=256", "args.K=260"]
+
+    def run(pipeline: str) -> int:
+        overrides = (*lone, *sizes, f"map.pes=sip0.cube0.{pes}")
+        found = run_workload(EXAMPLES / "matmul.yaml", overrides=overrides, pipeline=pipeline, timing_only=True)
+        return found.executed.execution.latency_ps
+
+    primitive, composite = run("primitive"), run("composite")
+    assert (composite < primitive) == (pes == "pe0-1")
+    assert run("auto") <= 1.02 * min(primitive, composite)
+
+
 def test_flash_attention_gains_with_each_pipeline() -> None:
     """Composites are faster than single ops, and recipes faster than composites."""
     primitive, composite, fused = (latency_ps("flash_attention", p) for p in ("primitive", "composite", "fused"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from ahbmc.backend_sim.target.cost import (
     GemmFacts,
@@ -121,3 +123,15 @@ def test_small_products_are_cheaper_as_single_commands_and_long_ones_as_composit
     assert single_gemm_ps(MACHINE, small) < composite_gemm_ps(MACHINE, small)
     long = GemmFacts(32, 3072, 32, (32, 64, 32), "f16", "f16", out_in_hbm=True)
     assert composite_gemm_ps(MACHINE, long) < single_gemm_ps(MACHINE, long)
+
+
+def test_a_slice_that_many_share_is_the_bound() -> None:
+    """64x512x64 with A staged: alone a composite is faster; eight PEs on one slice wait for bytes, of which single ops
+    move fewer.
+    """
+    alone = GemmFacts(64, 512, 64, (64, 64, 64), "f16", "f16")
+    assert composite_gemm_ps(MACHINE, replace(alone, staged="a")) < single_gemm_ps(MACHINE, alone)
+    shared = replace(alone, sharers=8)
+    a_or_b = 64 * 512 * 2
+    assert single_gemm_ps(MACHINE, shared) == 8 * 2 * a_or_b * 1000 // 256
+    assert composite_gemm_ps(MACHINE, replace(shared, staged="a")) == 8 * (a_or_b + 2 * a_or_b) * 1000 // 256

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from ahbmc.backend_sim.memory import Memory, Placement, Tensor, pe_name
+from ahbmc.backend_sim.memory import Memory, Placement, Tensor, pe_name, sharers
 from ahbmc.backend_sim.numerics.regions import Axis, Region
 from ahbmc.backend_sim.program.accesses import HbmView
 from ahbmc.backend_sim.target.machine_file import load_machine
@@ -201,3 +201,19 @@ def test_bursts_of_column_wise_shards_lie_one_after_the_other() -> None:
     """A shard is packed in its slice: eight rows of 64 bytes are two bursts there."""
     tensor = matrix(8, 64, Placement(pe="column_wise", num_cubes=1, num_pes=2))
     assert channels(tensor, (0, 8, 0, 64)) == [(1, 1, 0, 0, 0, 0, 0, 0)] * 2
+
+
+@pytest.mark.parametrize(
+    ("placement", "pes", "expected"),
+    [
+        (Placement(num_cubes=1, num_pes=1), range(8), 8),
+        (Placement(num_cubes=1, pe="replicate"), range(8), 1),
+        (Placement(num_cubes=1, pe="row_wise"), range(8), 1),
+        (Placement(num_cubes=1, pe="row_wise", num_pes=2), range(5), 3),
+        (Placement(num_cubes=1, num_pes=1), range(1), 1),
+        (Placement(cube_start=99), range(8), 1),  # cannot be: `Memory` says so
+    ],
+)
+def test_pes_that_share_a_slice(placement: Placement, pes: range, expected: int) -> None:
+    """PEs over the slices that they find the tensor in: all on one, a copy each, a part each, five on two."""
+    assert sharers(MACHINE, matrix(64, 32, placement), pes) == expected

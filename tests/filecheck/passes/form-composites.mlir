@@ -134,3 +134,30 @@ func.func @loop_again(%p: !tl.ptr<f16>, %q: !tl.ptr<f16>, %k: i64 {ahbm.value = 
   %d = tl.gemm %ra, %rb {block_k = 16 : i64} : !ahbm.region<f16, 2>, !ahbm.region<f16, 2> -> tensor<8x8xf32>
   func.return %d : tensor<8x8xf32>
 }
+
+// A slice to itself: the composite is faster, although it reads B once for each row of tiles.
+// AUTO-LABEL: func.func @own_slice
+// AUTO: tl.composite
+func.func @own_slice(%p: !tl.ptr<f16>, %q: !tl.ptr<f16>, %k: i64 {ahbm.value = 512 : i64}) -> tensor<64x64xf32> {
+  %z = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %n = arith.constant 64 : i64
+  %ra = ahbm.region %p[%z] sizes(%n, %k) strides(%k, %one) lo(%z, %z) hi(%n, %k) {axes = ["affine", "affine"]} : !tl.ptr<f16> -> !ahbm.region<f16, 2>
+  %rb = ahbm.region %q[%z] sizes(%k, %n) strides(%n, %one) lo(%z, %z) hi(%k, %n) {axes = ["affine", "affine"]} : !tl.ptr<f16> -> !ahbm.region<f16, 2>
+  %d = tl.gemm %ra, %rb {block_k = 64 : i64} : !ahbm.region<f16, 2>, !ahbm.region<f16, 2> -> tensor<64x64xf32>
+  func.return %d : tensor<64x64xf32>
+}
+
+// The same product on a slice that eight PEs share is bound by its bytes: single ops, which read B once.
+// AUTO-LABEL: func.func @shared_slice
+// AUTO-NOT: tl.composite
+// AUTO: tl.dot
+func.func @shared_slice(%p: !tl.ptr<f16> {ahbm.sharers = 8 : i64}, %q: !tl.ptr<f16> {ahbm.sharers = 8 : i64}, %k: i64 {ahbm.value = 512 : i64}) -> tensor<64x64xf32> {
+  %z = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %n = arith.constant 64 : i64
+  %ra = ahbm.region %p[%z] sizes(%n, %k) strides(%k, %one) lo(%z, %z) hi(%n, %k) {axes = ["affine", "affine"]} : !tl.ptr<f16> -> !ahbm.region<f16, 2>
+  %rb = ahbm.region %q[%z] sizes(%k, %n) strides(%n, %one) lo(%z, %z) hi(%k, %n) {axes = ["affine", "affine"]} : !tl.ptr<f16> -> !ahbm.region<f16, 2>
+  %d = tl.gemm %ra, %rb {block_k = 64 : i64} : !ahbm.region<f16, 2>, !ahbm.region<f16, 2> -> tensor<64x64xf32>
+  func.return %d : tensor<64x64xf32>
+}
