@@ -36,7 +36,8 @@ class FormCompositesPass(ModulePass):
     tiles are read while the composite runs. Any other operand is staged: it lies in TCM before the composite is issued.
 
     needs:   `raise-regions`; `raise-k-loops` for composites over the whole of K; arguments with `ahbm.value` (facts of
-             the launch) to stage an operand over the whole of K, as its size must be known.
+             the launch) to stage an operand over the whole of K, as its size must be known; `ahbm.sharers` on a pointer
+             says how many PEs share each slice of the tensor, which counts in the cost.
     keeps:   values. Leaves a remark for every product: formed, or not and why.
     options: stage=a|b|none|auto  the operand to be read as a whole before the composite; `auto` takes the cheapest by
                                   the cost model. Over the whole of K it is one dma_read; what does not fit the scratch
