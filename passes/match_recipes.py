@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import math
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
@@ -127,7 +127,7 @@ class _SoftmaxMerge:
         }
         params = {"base": base, "scale": form.scaled, "sum": sum_of}
         if form.scale is not None:
-            inputs["scale"] = self._block_of(form.scale, 0, "the scale (multiply its factors into one first)")
+            inputs["scale"] = self._scale_of(form.scale, form.scores)
         new_m = self._block_of(form.m_new, 1, "the new maximum")
         self._check_shapes(inputs, new_m, new_l)
         return Match(self.dot, params, inputs, (new_m, new_l, self.dot.result))
@@ -232,6 +232,16 @@ class _SoftmaxMerge:
         if value is None:
             raise Refused(f"{what} is no value of rank {rank}")
         return value
+
+    def _scale_of(self, scale: Ref, scores: SSAValue) -> SSAValue:
+        """The scale as a scalar. A number that the kernel writes has none of its own; `wrap` puts its op into place."""
+        node, kind = self.terms.node(scale), element_of(scores.type)
+        number = node.detail if node.kind == "constant" else None
+        if isinstance(number, float) and isinstance(kind, AnyFloat) and self.terms.value(scale, 0) is None:
+            constant = arith.ConstantOp(FloatAttr(number, kind))
+            constant.location = self.dot.location
+            return constant.result
+        return self._block_of(scale, 0, "the scale (multiply its factors into one first)")
 
     def _check_shapes(self, inputs: dict[str, SSAValue], new_m: SSAValue, new_l: SSAValue) -> None:
         rows, columns = shape_of(self.dot.a.type)

@@ -185,7 +185,9 @@ def _build(
     )
     composite.location = match.dot.location
     assert place.parent is not None
-    place.parent.insert_op_before(composite, place)
+    # A number that the match took out of a block constant has an op that stands nowhere yet.
+    made = [v.owner for v in inputs if isinstance(v.owner, Operation) and v.owner.parent is None]
+    place.parent.insert_ops_before([*made, composite], place)
     for old, new in zip(match.results, composite.outputs, strict=True):
         new.name_hint = old.name_hint
         old.replace_all_uses_with(new)

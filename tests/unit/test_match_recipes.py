@@ -78,6 +78,14 @@ ACCEPTED: Mapping[str, tuple[Mapping[str, str], str]] = {
         {**UNSCALED, "p": "p = tl.exp2((qk - new[:, None]) * c)", "alpha": "alpha = tl.exp2((m - new) * c)"},
         'scale = "inside"',
     ),
+    "scaled inside of the exponent by a number": (
+        {
+            "mask": "qk += tl.where(inside[None, :], 0, -1.0e6)",
+            "p": "p = tl.exp2((qk - new[:, None]) * 1.44269504)",
+            "alpha": "alpha = tl.exp2((m - new) * 1.44269504)",
+        },
+        'scale = "inside"',
+    ),
     "summed after the cast": (
         {"p": HALF, "sum": "l = l * alpha + tl.sum(p.to(tl.float32), 1)", "dot": "acc = tl.dot(p, v, acc)"},
         'sum = "after"',
