@@ -73,7 +73,7 @@ PIPELINES: dict[str, tuple[Entry, ...]] = {
     "auto": (
         *_REGIONS,
         *_GEMMS,
-        Entry("match-recipes"),
+        Entry("match-recipes", "as in `fused`, before the way of each product is chosen"),
         Entry("form-composites{when=auto}", "a GEMM stays a single op where that is cheaper"),
         Entry("fuse-epilogues"),
         *_PLANS,
