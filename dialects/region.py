@@ -48,6 +48,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from .pointer import PointerType
+from .shapes import element_of
 
 AXIS_KINDS = ("affine", "folded", "indexed")
 
@@ -76,6 +77,11 @@ class RegionType(ParametrizedAttribute, TypeAttribute):
         printer.print_string("<")
         printer.print_attribute(self.element_type)
         printer.print_string(f", {self.rank.data}>")
+
+
+def operand_element(kind: Attribute) -> Attribute:
+    """The element type of an operand that may lie in HBM: of a region, or of a block or buffer."""
+    return kind.element_type if isinstance(kind, RegionType) else element_of(kind)
 
 
 @irdl_op_definition

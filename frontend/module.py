@@ -21,7 +21,6 @@ class Module:
         self.text = text
         self.library = library
         self._functions: dict[str, JitFunction] = {}
-        self._trees: dict[syntax.Span, syntax.Body] = {}
         self._resolving: set[str] = set()
         self._constants: dict[str, Item] = {}
 

@@ -17,8 +17,7 @@ from ..backend_sim.target.machine import Machine
 from ..backend_sim.target.machine_file import machine_of
 from ..dialects import ahbm
 from ..dialects.errors import AhbmcError, Category, Fault, place_of
-from ..dialects.region import RegionType
-from ..dialects.shapes import element_of
+from ..dialects.region import operand_element
 from .analysis.bounds import argument_fact
 from .analysis.scratch import size_of
 
@@ -87,7 +86,7 @@ def _gemm_operands(op: ahbm.CompositeOp) -> tuple[int, ...]:
 def _element(op: Operation, operands: list[Attribute]) -> Iterator[Fault]:
     """The GEMM engine has a rate for some element types only."""
     for kind in operands:
-        element = str(kind.element_type if isinstance(kind, RegionType) else element_of(kind))
+        element = str(operand_element(kind))
         if element not in GEMM_ELEMENTS:
             yield Fault(
                 f"the GEMM engine does not take {element}; it takes {', '.join(GEMM_ELEMENTS)}",

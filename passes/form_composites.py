@@ -15,8 +15,9 @@ from ..backend_sim.target.cost import GEMM_ELEMENTS
 from ..backend_sim.target.machine import Machine
 from ..backend_sim.target.machine_file import machine_of
 from ..dialects import tl
+from ..dialects.region import operand_element
 from ..dialects.remarks import remark
-from .composites.gemm_choice import Choice, Stage, choose, element_of_operand
+from .composites.gemm_choice import Choice, Stage, choose
 from .composites.operand_loads import absorb, drop_zero_accumulator
 from .composites.stage_operands import single_ops, stage_gemm
 
@@ -59,7 +60,7 @@ class FormCompositesPass(ModulePass):
                     self._form(product, machine)
 
     def _form(self, product: tl.DotOp | tl.GemmOp, machine: Machine) -> None:
-        element = str(element_of_operand(product.a.type))
+        element = str(operand_element(product.a.type))
         if element not in GEMM_ELEMENTS:
             # `check-limits` tells the user.
             remark(product, self.name, "composite", "refused", f"the GEMM engine does not take {element}")

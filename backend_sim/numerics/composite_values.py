@@ -16,8 +16,7 @@ from xdsl.ir import Attribute, Operation
 from ...dialects import ahbm, pe
 from ...dialects.ahbm.types import NO_OUT, RUNNING_TILE, Scope, SpecAttr
 from ...dialects.errors import Category, Place, fail, place_of
-from ...dialects.region import RegionType
-from ...dialects.shapes import element_of
+from ...dialects.region import operand_element
 from .commands import Effect, Operands, PeMemory, content, put
 from .dtypes import Array, DType, convert, is_float, numpy_dtype
 from .elementwise import product
@@ -27,7 +26,7 @@ from .regions import Region
 
 
 def _part_dtype(kind: Attribute) -> DType:
-    return numpy_dtype(kind.element_type if isinstance(kind, RegionType) else element_of(kind))
+    return numpy_dtype(operand_element(kind))
 
 
 def _accumulator(dtype: DType) -> DType:

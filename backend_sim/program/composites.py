@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, Protocol
 
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Operation
 
 from ...dialects import ahbm, pe
 from ...dialects.ahbm.commands import CommandOp
 from ...dialects.ahbm.types import NO_OUT, SpecAttr
 from ...dialects.errors import Category, Place, fail, place_of
-from ...dialects.region import RegionType
-from ...dialects.shapes import element_bytes, element_of, shape_of
+from ...dialects.region import operand_element
+from ...dialects.shapes import element_bytes, shape_of
 from ..engine.commands import Command, Composite, Once, Tiles
 from ..numerics.closures import Builder, Slots, Step
 from ..numerics.operands import Buffer
@@ -176,7 +176,7 @@ def _tiles_plan(
     # Each MATH op of a tile runs over the tile it changes; in the order of the stages.
     before = after = 0
     seen_gemm = False
-    element = str(_element(types[a]))
+    element = str(operand_element(types[a]))
     math_operands: list[int] = []
     for stage in loop.k_body.block.ops:
         if isinstance(stage, pe.GemmOp):
@@ -201,7 +201,9 @@ def _tiles_plan(
             stored = stage.number
     if stored is None:
         raise fail("a plan whose tiles are never stored", place, Category.INVALID_IR)
-    fetched = tile_m * tile_k * element_bytes(_element(types[a])) + tile_k * tile_n * element_bytes(_element(types[b]))
+    fetched = tile_m * tile_k * element_bytes(operand_element(types[a])) + tile_k * tile_n * element_bytes(
+        operand_element(types[b])
+    )
     return _TilesPlan(
         a,
         b,
@@ -212,13 +214,9 @@ def _tiles_plan(
         cost.gemm_ps(machine, tile_m, tile_k, tile_n, element),
         after,
         out_math,
-        cost.store_ps(machine, tile_m * tile_n * element_bytes(_element(types[stored]))),
+        cost.store_ps(machine, tile_m * tile_n * element_bytes(operand_element(types[stored]))),
         _behind(op, (a, b), builder),
         _behind(op, [n for n in math_operands if n not in (a, b)], builder),
         _behind(op, (stored,), builder),
         place,
     )
-
-
-def _element(kind: Attribute) -> Attribute:
-    return kind.element_type if isinstance(kind, RegionType) else element_of(kind)

@@ -22,8 +22,8 @@ from xdsl.irdl import (
 from xdsl.traits import NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
-from ..region import RegionType
-from ..shapes import element_of, require, shape_of
+from ..region import RegionType, operand_element
+from ..shapes import require, shape_of
 from .commands import MATH_KINDS, CommandOp
 from .plan import plan_faults
 from .types import (
@@ -33,7 +33,6 @@ from .types import (
     NO_OUT,
     RUNNING_TILE,
     BufferType,
-    IndexType,
     Scope,
     SpecAttr,
 )
@@ -162,11 +161,7 @@ class CompositeOp(CommandOp):
             rank = kind.rank.data if isinstance(kind, RegionType) else len(shape_of(kind))
             require(rank == 2, "{} takes part {} of rank {}; a GEMM takes rank 2", what, n, rank)
         a, b = (self.parts[n].type for n in spec.operand_numbers)
-        require(_element(a) == _element(b), "{}: a is {}, b is {}", what, a, b)
-
-
-def _element(kind: Attribute) -> Attribute:
-    return kind.element_type if isinstance(kind, RegionType) else element_of(kind)
+        require(operand_element(a) == operand_element(b), "{}: a is {}, b is {}", what, a, b)
 
 
 def is_recipe(spec: SpecAttr) -> bool:
@@ -179,6 +174,3 @@ def plan_block(composite: CompositeOp) -> Block:
     if not composite.plan.blocks:
         composite.plan.add_block(Block())
     return composite.plan.block
-
-
-__all__ = ["CompositeOp", "IndexType", "is_recipe", "plan_block"]

@@ -20,7 +20,7 @@ from xdsl.irdl import (
 )
 from xdsl.traits import MemoryReadEffect, Pure
 
-from ..region import RegionType
+from ..region import RegionType, operand_element
 from ..shapes import element_of, is_float, is_integer, require, shape_of, with_element, with_shape
 
 REDUCE_KINDS = ("sum", "max", "min", "prod", "and", "or", "xor")
@@ -170,10 +170,6 @@ def _check_product(a: Attribute, b: Attribute, acc: SSAValue | None, result: Att
         require(acc.type == result, "the accumulator is {}, the result {}", acc.type, result)
 
 
-def _element(kind: Attribute) -> Attribute:
-    return kind.element_type if isinstance(kind, RegionType) else element_of(kind)
-
-
 @irdl_op_definition
 class DotOp(IRDLOperation):
     """The matrix product of two blocks, plus the accumulator if there is one; sums in f32 (f64 and integers in their
@@ -242,4 +238,4 @@ class GemmOp(IRDLOperation):
         for kind in (a, b):
             require(isinstance(kind, RegionType | TensorType), "{} is neither a region nor a block", kind)
         _check_product(a, b, self.acc, self.result.type)
-        require(_element(a) == _element(b), "{} times {}: the element types differ", a, b)
+        require(operand_element(a) == operand_element(b), "{} times {}: the element types differ", a, b)

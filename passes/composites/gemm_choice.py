@@ -11,12 +11,12 @@ from typing import Literal, TypeAlias
 
 from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ...backend_sim.target.cost import GemmFacts, composite_gemm_ps, single_gemm_ps
 from ...backend_sim.target.machine import Machine
 from ...dialects import tl
-from ...dialects.region import RegionOp, RegionType
+from ...dialects.region import RegionOp, RegionType, operand_element
 from ...dialects.shapes import element_bytes, element_of, is_float, shape_of
 from ..analysis.bounds import argument_fact, bounds_of
 from ..commands.math_kinds import is_lane_by_lane
@@ -116,7 +116,7 @@ def _staged(gemm: tl.GemmOp, name: Literal["a", "b"], machine: Machine) -> Choic
         return "the size of K is not known when the kernel is compiled"
     rows, columns = shape_of(gemm.result.type)
     lanes = rows if name == "a" else columns
-    lane_bytes = lanes * element_bytes(element_of_operand(gemm.a.type))
+    lane_bytes = lanes * element_bytes(operand_element(gemm.a.type))
     tile_k = machine.pe.gemm.tile[1]
     function = _function_of(gemm)
     room = machine.pe.tcm.scratch_bytes - live_bytes(function, gemm)
@@ -157,7 +157,7 @@ def facts_of(product: tl.DotOp | tl.GemmOp, machine: Machine) -> GemmFacts:
         k=k,
         n=_valid(product.b, 1, columns),
         block=(rows, block_k, columns),
-        element=str(element_of_operand(product.a.type)),
+        element=str(operand_element(product.a.type)),
         # Sums of integers are as wide as those of f32, which is the name that the cost model knows.
         out_element=str(element_of(product.result.type)) if is_float(product.result.type) else "f32",
         a_in_tcm=in_tcm[0],
@@ -206,11 +206,6 @@ def own_block_k(gemm: tl.GemmOp, otherwise: int) -> int:
     """The K block that the kernel was written with."""
     known = gemm.attributes.get(BLOCK_K)
     return known.value.data if isinstance(known, IntegerAttr) else otherwise
-
-
-def element_of_operand(kind: Attribute) -> Attribute:
-    """The element type of a region or block."""
-    return kind.element_type if isinstance(kind, RegionType) else element_of(kind)
 
 
 def _valid(operand: SSAValue, axis: int, block: int) -> int:

@@ -10,10 +10,10 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...backend_sim.target.machine import Machine
 from ...dialects import tl
-from ...dialects.region import CutOp, RegionOp, RegionType
+from ...dialects.region import CutOp, RegionOp, RegionType, operand_element
 from ...dialects.shapes import shape_of
 from ..commands.cpu_scalars import zero_of
-from .gemm_choice import Choice, element_of_operand, own_block_k
+from .gemm_choice import Choice, own_block_k
 
 K_AXIS = {"a": 1, "b": 0}
 
@@ -61,7 +61,7 @@ class _Maker:
         region = self.insert(CutOp(value, start, size, K_AXIS[name]))
         rows, columns = shape_of(gemm.result.type)
         shape = [rows, chunk] if name == "a" else [chunk, columns]
-        loaded = self.insert(tl.LoadRegionOp(region, TensorType(element_of_operand(value.type), shape)))
+        loaded = self.insert(tl.LoadRegionOp(region, TensorType(operand_element(value.type), shape)))
         loaded.name_hint = value.name_hint or name
         return loaded
 
