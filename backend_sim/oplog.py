@@ -48,7 +48,8 @@ records on the path that ends their program have segments. Ordered by record, th
 Ordered by record.
     record       row of `records`
     engine       index into ENGINES
-    slice        of `hbm`: the PE that owns the slice; -1 for the other engines, which are the PE's own
+    unit         of `hbm`: the PE that owns the slice; of `noc`: index into the header's `links`, directed edges of the
+                 network that packets of a record occupied; -1 for the other engines, which are the PE's own
     start        counts from the start of the program
     service, period, count
     On `dma_read` and `dma_write` a service is a transfer in flight, and transfers overlap; FETCH and STORE are servers
@@ -68,7 +69,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 Ints = npt.NDArray[np.int64]
 Table = Mapping[str, Ints]
@@ -89,7 +90,7 @@ PART_OF_KIND: Mapping[str, str] = {
     "composite": "gemm",  # only where a composite has no segments; its segments say the rest
 }
 PARTS = ("issue", "dma_read", "fetch", "gemm", "math", "store", "dma_write", "copy", "ipcq", "queue", "wait", "idle")
-ENGINES = ("pe_cpu", "dma_read", "dma_write", "fetch", "gemm", "math", "store", "ipcq", "hbm")
+ENGINES = ("pe_cpu", "dma_read", "dma_write", "fetch", "gemm", "math", "store", "ipcq", "hbm", "noc")
 
 PROGRAM_COLUMNS = ("launch", "pe", "program", "start", "end", "first", "rows", "number")
 RECORD_COLUMNS = (
@@ -109,7 +110,7 @@ RECORD_COLUMNS = (
     "window",
 )
 SEGMENT_COLUMNS = ("record", "of", "part", "ps")
-RUN_COLUMNS = ("record", "engine", "slice", "start", "service", "period", "count")
+RUN_COLUMNS = ("record", "engine", "unit", "start", "service", "period", "count")
 TABLES: Mapping[str, tuple[str, ...]] = {
     "programs": PROGRAM_COLUMNS,
     "records": RECORD_COLUMNS,
@@ -136,7 +137,8 @@ class Site:
 
 @dataclass(frozen=True)
 class OpLog:
-    """The tables of one simulation. `header` holds `schema`, `machine`, `launches` and hashes; it is plain JSON."""
+    """The tables of one simulation. `header` is plain JSON: `schema`, `machine`, `launches`, hashes, and `links`, the
+    names "source>target" of the directed edges that `runs` refer to."""
 
     header: Mapping[str, Any]
     sites: tuple[Site, ...]
@@ -217,8 +219,8 @@ def _chunks(log: OpLog) -> Iterator[bytes]:
 
 
 def busy_intervals(log: OpLog, engine: str) -> dict[int, tuple[Ints, Ints]]:
-    """When each server of `engine` was busy: PE number (of the slice's owner for `hbm`) -> (starts, ends), absolute,
-    ascending, disjoint and not touching. `pe_cpu` is busy while it issues."""
+    """When each server of `engine` was busy: PE number (of the slice's owner for `hbm`, of the link for `noc`) ->
+    (starts, ends), absolute, ascending, disjoint and not touching. `pe_cpu` is busy while it issues."""
     owner, start, end = _issues(log) if engine == "pe_cpu" else _services(log, ENGINES.index(engine))
     order = np.lexsort((end, start, owner))
     owner, start, end = owner[order], start[order], end[order]
@@ -260,7 +262,7 @@ def _services(log: OpLog, engine: int) -> tuple[Ints, Ints, Ints]:
     which = np.repeat(np.arange(len(run)), count)
     step = np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count)
     start = log.programs["start"][rows][which] + log.runs["start"][run][which] + step * log.runs["period"][run][which]
-    owner = np.where(log.runs["slice"][run] >= 0, log.runs["slice"][run], log.programs["pe"][rows])
+    owner = np.where(log.runs["unit"][run] >= 0, log.runs["unit"][run], log.programs["pe"][rows])
     return owner[which], start, start + log.runs["service"][run][which]
 
 

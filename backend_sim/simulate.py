@@ -104,6 +104,7 @@ def _simulate(launches: Sequence[Launch], values: bool, exact: bool) -> Executio
         "machine": machine.name,
         "machine_hash": _machine_hash(machine),
         "launches": told,
+        "links": [],  # no edge of the network is a server yet
     }
     contents, differing = memory.arrays() if valued else ({}, ())
     return Execution(log.build(header, sites), contents, differing, valued, events, values_s)

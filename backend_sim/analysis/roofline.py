@@ -59,14 +59,14 @@ def _busiest(log: OpLog, per_record: np.ndarray) -> int:
 
 def _busiest_slice(log: OpLog) -> int:
     """The largest service of a slice, of each record the share that was asked for."""
-    chosen = np.flatnonzero((log.runs["engine"] == ENGINES.index("hbm")) & (log.runs["slice"] >= 0))
+    chosen = np.flatnonzero((log.runs["engine"] == ENGINES.index("hbm")) & (log.runs["unit"] >= 0))
     if not len(chosen):
         return 0
     record = log.runs["record"][chosen]
     written = log.records["bytes_written"]
     useful = (log.records["useful_read"] + written) / np.maximum(log.records["bytes_read"] + written, 1)
     service = (log.runs["service"] * log.runs["count"])[chosen] * useful[record] * log.repeats()[record]
-    return round(float(np.bincount(log.runs["slice"][chosen], weights=service).max()))
+    return round(float(np.bincount(log.runs["unit"][chosen], weights=service).max()))
 
 
 def _service(log: OpLog, engine: str) -> Ints:

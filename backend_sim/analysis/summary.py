@@ -163,7 +163,7 @@ def moved_bytes(log: OpLog, machine: Machine) -> dict[str, int]:
 def _remote_bytes(log: OpLog, machine: Machine) -> int:
     """Bytes served by slices of other PEs, from their services (a byte takes several ps, so it is exact)."""
     runs, programs = log.runs, log.programs
-    chosen = np.flatnonzero((runs["engine"] == ENGINES.index("hbm")) & (runs["slice"] >= 0))
+    chosen = np.flatnonzero((runs["engine"] == ENGINES.index("hbm")) & (runs["unit"] >= 0))
     record = runs["record"][chosen]
     rate = float(machine.hbm.slice_gb_per_s) / 1000
     size = np.rint(runs["service"][chosen] * rate).astype(np.int64) * runs["count"][chosen]
@@ -172,7 +172,7 @@ def _remote_bytes(log: OpLog, machine: Machine) -> int:
         rows = programs["pe"] == pe
         low = np.searchsorted(record, programs["first"][rows], "left")
         high = np.searchsorted(record, (programs["first"] + programs["rows"])[rows], "left")
-        before = np.concatenate(([0], np.cumsum(np.where(runs["slice"][chosen] != pe, size, 0))))
+        before = np.concatenate(([0], np.cumsum(np.where(runs["unit"][chosen] != pe, size, 0))))
         total += int((before[high] - before[low]).sum())
     return total
 

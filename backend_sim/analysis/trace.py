@@ -79,7 +79,7 @@ def _stays(log: OpLog) -> tuple[Ints, Ints, Ints, Ints, Ints, Ints]:
     which, step = _pairs(np.zeros(len(run), dtype=np.int64), runs["count"][run])
     rows, run = rows[which], run[which]
     start = programs["start"][rows] + runs["start"][run] + step * runs["period"][run]
-    owner = np.where(runs["slice"][run] >= 0, runs["slice"][run], programs["pe"][rows])
+    owner = np.where(runs["unit"][run] >= 0, runs["unit"][run], programs["pe"][rows])
     services = (owner, runs["engine"][run], start, start + runs["service"][run], runs["record"][run], rows)
     joined = [np.concatenate(pair) for pair in zip(issues, services, strict=True)]
     return joined[0], joined[1], joined[2], joined[3], joined[4], joined[5]

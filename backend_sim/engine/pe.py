@@ -26,7 +26,7 @@ from .records import ProgramRecords
 from .server import Server
 from .values import Traced
 
-(_, ON_DMA_READ, ON_DMA_WRITE, ON_FETCH, ON_GEMM, ON_MATH, ON_STORE, _, ON_HBM) = range(len(ENGINES))
+(_, ON_DMA_READ, ON_DMA_WRITE, ON_FETCH, ON_GEMM, ON_MATH, ON_STORE, _, ON_HBM, _) = range(len(ENGINES))
 
 # Stages of one command, for the order of requests that are ready at the same time.
 STAGE_ARRIVAL, STAGE_FETCH, STAGE_GEMM, STAGE_MATH, STAGE_STORE, STAGE_SEND = range(6)

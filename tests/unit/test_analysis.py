@@ -82,7 +82,7 @@ def run_on(log: Log, record: int, engine: str, start: int, service: int, count: 
         "runs",
         record=record,
         engine=ENGINES.index(engine),
-        slice=slice_,
+        unit=slice_,
         start=start,
         service=service,
         period=service,

@@ -208,7 +208,7 @@ def check_servers(log: OpLog) -> None:
             run_ = {name: int(values[row]) for name, values in log.runs.items()}
             after = run_["record"] - log.programs["first"]
             program = int(np.flatnonzero((after >= 0) & (after < log.programs["rows"]))[0])
-            owner = run_["slice"] if run_["slice"] >= 0 else int(log.programs["pe"][program])
+            owner = run_["unit"] if run_["unit"] >= 0 else int(log.programs["pe"][program])
             start = int(log.programs["start"][program]) + run_["start"]
             spans.setdefault(owner, []).extend(
                 (start + k * run_["period"], start + k * run_["period"] + run_["service"]) for k in range(run_["count"])
