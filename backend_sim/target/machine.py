@@ -16,7 +16,7 @@ What a compiler or an engine asks, and where it stands:
     TCM and the kernel scratch in it    pe.tcm.bytes .scratch_bytes .gb_per_s
     DMA channels of a PE                pe.dma.read_channels .write_channels
     HBM slice of a PE                   hbm.slice_bytes .channels .burst_bytes .burst_ps .slice_gb_per_s .strided
-    network                             routing, noc.flit_bytes .packet_bytes .channels .ps_per_mm
+    network                             routing, noc.flit_bytes .packet_bytes .channels .ps_per_mm .serial_routers
     largest composite                   composite_max_bytes
     counts                              sips, cubes_per_sip, pes_per_cube, pes
 """
@@ -165,12 +165,15 @@ class Hbm(Part, frozen=True, dict=True):
 
 
 class Noc(Part, frozen=True):
-    """What all links share: flits, the packet that other traffic can interleave with, wire delay, virtual channels."""
+    """What all links share: flits, the packet that other traffic can interleave with, wire delay, virtual channels.
+    `serial_routers`: a head flit holds the router's one worker for the overhead, whatever edges it comes and goes by.
+    """
 
     flit_bytes: Count
     packet_bytes: Literal[256, 2048, 4096]
     channels: Literal[1, 2]
     ps_per_mm: Fraction
+    serial_routers: bool = False
 
 
 class Link(Part, frozen=True):

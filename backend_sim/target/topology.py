@@ -29,7 +29,8 @@ _OPPOSITE = {"n": "s", "s": "n", "e": "w", "w": "e"}
 class Edge:
     """One direction of a link. A head flit pays `overhead_ps` of `source`; each flit holds the edge for `flit_ps`.
 
-    `gb_per_s` None: the edge takes no time for bytes.
+    `gb_per_s` None: the edge takes no time for bytes. `whole`: `source` sends a message on only when all of it is there
+    (store and forward).
     """
 
     source: str
@@ -38,6 +39,7 @@ class Edge:
     gb_per_s: Rate | None
     mm: Fraction
     wire_ps: int
+    whole: bool = False
 
     def flit_ps(self, size: int) -> int:
         """How long a flit of `size` bytes holds the edge: its bytes, and the wire (it is not pipelined)."""
@@ -132,6 +134,7 @@ class _Builder:
         self.machine = machine
         self.nodes: dict[str, int] = {}
         self.edges: dict[str, dict[str, Edge]] = {}
+        self.whole = set[str]()  # nodes that store and forward
 
     def node(self, name: str, overhead_ps: int) -> None:
         self.nodes[name] = overhead_ps
@@ -140,7 +143,8 @@ class _Builder:
     def link(self, a: str, b: str, gb_per_s: Rate | None, mm: Fraction) -> None:
         wire_ps = round_half_up(mm * self.machine.noc.ps_per_mm)
         for source, target in ((a, b), (b, a)):
-            self.edges[source][target] = Edge(source, target, self.nodes[source], gb_per_s, mm, wire_ps)
+            whole = source in self.whole
+            self.edges[source][target] = Edge(source, target, self.nodes[source], gb_per_s, mm, wire_ps, whole)
 
     def attach(self, name: str, overhead_ps: int, router: str, gb_per_s: Rate) -> None:
         self.node(name, overhead_ps)
@@ -189,6 +193,8 @@ class _Builder:
     def io(self, sip: str) -> None:
         io, inter = self.machine.sip.io, self.machine.inter_sip
         assert io is not None
+        if inter is not None and inter.store_and_forward:
+            self.whole.add(f"{sip}.io0.pcie_ep")
         self.node(f"{sip}.io0.io_noc", io.io_noc_overhead_ps)
         for name, overhead_ps in (("pcie_ep", io.pcie_ep_overhead_ps), ("io_cpu", io.io_cpu_overhead_ps)):
             self.node(f"{sip}.io0.{name}", overhead_ps)

@@ -37,6 +37,8 @@ def send(machine: Machine, size: int, way: Route, source_gb_per_s: Rate | None =
     ready = service_ps(flit, source_gb_per_s) if source_gb_per_s is not None else 0
     train = Train(0, max(0, count - 2) * ready, (count - 1) * ready)
     for edge in way:
+        if edge.whole:
+            train = Train(train.last, train.last, train.last)
         full = edge.flit_ps(flit)
         first = train.first + edge.overhead_ps + edge.flit_ps(head)
         if count == 1:

@@ -104,6 +104,14 @@ def test_between_sips_the_way_leads_over_the_switch() -> None:
     assert way.index("sip0.io0.pcie_ep") + 1 == way.index("switch") == way.index("sip1.io0.pcie_ep") - 1
 
 
+def test_endpoints_between_sips_store_and_forward() -> None:
+    """Both pcie_eps on the way send on when they have all, as `inter_sip.store_and_forward` says; nothing else does."""
+    way = route(DEFAULT, PE0, "sip1.cube3.hbm_ctrl.2")
+    assert [edge.source for edge in way if edge.whole] == ["sip0.io0.pcie_ep", "sip1.io0.pcie_ep"]
+    cut_through = load_machine("ahbm-2sip", ["inter_sip.store_and_forward=false"])
+    assert not any(edge.whole for edge in route(cut_through, PE0, "sip1.cube3.hbm_ctrl.2"))
+
+
 def test_a_machine_of_one_router() -> None:
     """No link at all: PEs and slices hang at one router."""
     machine = load_machine(

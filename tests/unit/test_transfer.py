@@ -89,6 +89,8 @@ def by_flit(size: int, flit: int, way: list[Edge], ready: Rate | None) -> int:
     at = [0 if ready is None else i * service_ps(flit, ready) for i in range(len(sizes))]
     for edge in way:
         free = 0
+        if edge.whole:
+            at = [at[-1]] * len(at)
         for i, bytes_ in enumerate(sizes):
             start = max(at[i] + (edge.overhead_ps if i == 0 else 0), free)
             free = at[i] = start + edge.flit_ps(bytes_)
@@ -98,12 +100,12 @@ def by_flit(size: int, flit: int, way: list[Edge], ready: Rate | None) -> int:
 rates = st.sampled_from([Rate(64), Rate(128), Rate(256), Rate(512), Rate(768), Rate(100, 3), None])
 
 
-def edge(overhead_ps: int, gb_per_s: Rate | None, wire_ps: int) -> Edge:
+def edge(overhead_ps: int, gb_per_s: Rate | None, wire_ps: int, whole: bool) -> Edge:
     """An edge between any two nodes."""
-    return Edge("a", "b", overhead_ps, gb_per_s, Fraction(0), wire_ps)
+    return Edge("a", "b", overhead_ps, gb_per_s, Fraction(0), wire_ps, whole)
 
 
-edges = st.builds(edge, st.integers(0, 9000), rates, st.integers(0, 90))
+edges = st.builds(edge, st.integers(0, 9000), rates, st.integers(0, 90), st.booleans())
 
 
 @given(st.integers(1, 5000), st.lists(edges, min_size=1, max_size=8), st.sampled_from([None, Rate(256), Rate(40)]))
