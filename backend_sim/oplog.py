@@ -63,8 +63,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, BinaryIO
+from dataclasses import astuple, dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -183,39 +183,23 @@ class OpLog:
     def hash(self) -> str:
         """SHA-256 of all tables: equal if and only if two simulations gave the same op-log."""
         digest = hashlib.sha256()
-        for chunk in _chunks(self):
+        for chunk in self.chunks():
             digest.update(chunk)
         return digest.hexdigest()
 
-    def write(self, file: BinaryIO) -> None:
-        """Write the op-log: one line of JSON (header, sites, tables with their columns and lengths), then the columns
-        in that order, each as little-endian 64-bit integers."""
-        for chunk in _chunks(self):
-            file.write(chunk)
-
-
-def read_oplog(file: BinaryIO) -> OpLog:
-    """Read what `OpLog.write` wrote."""
-    head = json.loads(file.readline())
-    tables: dict[str, dict[str, Ints]] = {}
-    for name, columns in head["tables"]:
-        length = head["rows"][name]
-        tables[name] = {c: np.frombuffer(file.read(8 * length), dtype="<i8").astype(np.int64) for c in columns}
-    return OpLog(head["header"], tuple(Site(*s) for s in head["sites"]), **tables)
-
-
-def _chunks(log: OpLog) -> Iterator[bytes]:
-    tables = {name: getattr(log, name) for name in TABLES}
-    head = {
-        "header": log.header,
-        "sites": [[s.kind, s.label, s.logical_bytes, s.file, s.line, s.column] for s in log.sites],
-        "tables": list(TABLES.items()),  # a list: their order is that of the bytes
-        "rows": {name: len(next(iter(table.values()))) for name, table in tables.items()},
-    }
-    yield json.dumps(head, sort_keys=True, separators=(",", ":")).encode() + b"\n"
-    for name, columns in TABLES.items():
-        for column in columns:
-            yield tables[name][column].astype("<i8").tobytes()
+    def chunks(self) -> Iterator[bytes]:
+        """All of it as bytes, by columns (the format is in `oplog_files.py`)."""
+        tables = {name: getattr(self, name) for name in TABLES}
+        head = {
+            "header": self.header,
+            "sites": [astuple(site) for site in self.sites],
+            "tables": list(TABLES.items()),  # a list: their order is that of the bytes
+            "rows": {name: len(next(iter(table.values()))) for name, table in tables.items()},
+        }
+        yield json.dumps(head, sort_keys=True, separators=(",", ":")).encode() + b"\n"
+        for name, columns in TABLES.items():
+            for column in columns:
+                yield tables[name][column].astype("<i8").tobytes()
 
 
 def busy_intervals(log: OpLog, engine: str) -> dict[int, tuple[Ints, Ints]]:

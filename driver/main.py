@@ -60,7 +60,8 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         "checking; fast: alike ones once, with the same result")  # fmt: skip
     add("--json", metavar="F", help="write the result as one JSON object")
     add("--trace", metavar="F", help="write a trace that Perfetto opens")
-    add("--oplog", metavar="F", help="write the op-log")
+    add("--oplog", metavar="F", help="write the op-log: F.parquet is a folder of tables, F.jsonl JSON lines, any "
+        "other name the columns as they are")  # fmt: skip
     add("--oplog-text", metavar="F", help="write the op-log as text, one record a line")
     add("--by-line", action="store_true", help="report the latency by line of the kernel as well")
     parser.set_defaults(command=_lazily("run", "command"))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from ..backend_sim.analysis.summary import Run, summary
 from ..backend_sim.memory import Tensor
@@ -18,12 +17,12 @@ from ..dialects.errors import AhbmcError, Fault, Sources, fail
 from ..passes import PIPELINE_TEXT
 from . import expressions
 from .checks import OutputCheck, compare, expected, unchecked, wide
-from .command_line import word_place
 from .execution import Executed, compile_all, execute, reads_memory
 from .launches import Lookup, bind_all
 from .lowering import Request
 from .prepare import Prepared, prepare
 from .references import Value
+from .run_files import asked_for, check_writable, write_files
 from .workload import load
 from .workload_schema import Check
 
@@ -176,10 +175,11 @@ def command(arguments: argparse.Namespace) -> int:
     sources: Sources = arguments.sources
     if arguments.pipeline:
         sources.add(PIPELINE_TEXT, arguments.pipeline)
-    files = [arguments.json, arguments.trace, arguments.oplog, arguments.oplog_text]
+    files = asked_for(arguments)
     if files.count("-") > 1:
         print("ahbmc run: error: only one output can be -", file=sys.stderr)
         return WRONG_USAGE
+    check_writable(arguments, sources)
     outcome = run_workload(
         arguments.workload,
         overrides=tuple(arguments.set),
@@ -189,7 +189,7 @@ def command(arguments: argparse.Namespace) -> int:
         exact=arguments.simulate == "exact",
         sources=sources,
     )
-    _write_files(arguments, outcome, sources)
+    write_files(arguments, outcome.executed, outcome.summary, sources)
     if "-" not in files:
         _print_report(arguments, outcome, sources)
     if outcome.failures:
@@ -213,46 +213,3 @@ def _print_report(arguments: argparse.Namespace, outcome: Outcome, sources: Sour
         return
     for part in parts:
         sys.stdout.write(text(part))
-
-
-def _write_files(arguments: argparse.Namespace, outcome: Outcome, sources: Sources) -> None:
-    log, machine = outcome.executed.execution.oplog, outcome.executed.machine
-
-    def as_json(file: TextIO) -> None:
-        json.dump(outcome.summary(), file, indent=1, allow_nan=False)
-        file.write("\n")
-
-    def as_trace(file: TextIO) -> None:
-        from ..backend_sim.analysis.trace import write_trace
-
-        write_trace(log, machine, file)
-
-    def as_text(file: TextIO) -> None:
-        from ..backend_sim.analysis.oplog_text import write_text
-
-        write_text(log, machine, file)
-
-    _write(arguments.json, as_json, sources)
-    _write(arguments.trace, as_trace, sources)
-    _write(arguments.oplog_text, as_text, sources)
-    _write(arguments.oplog, log.write, sources, binary=True)
-
-
-def _write(name: str | None, write: Callable[[Any], None], sources: Sources, *, binary: bool = False) -> None:
-    """Let `write` fill the file `name`, standard output for `-`. Raises AhbmcError where it cannot be written."""
-    if name is None:
-        return
-    try:
-        if name == "-":
-            write(sys.stdout.buffer if binary else sys.stdout)
-        elif binary:
-            with Path(name).open("wb") as file:
-                write(file)
-        else:
-            with Path(name).open("w", encoding="utf-8") as file:
-                write(file)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        hint = "give a file in a folder that exists and can be written, or - for standard output"
-        raise fail(f"cannot write {name}: {error.strerror}", word_place(sources, name), hint=hint) from None

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ahbmc.backend_sim.oplog import OpLog, read_oplog
+from ahbmc.backend_sim.oplog import OpLog
+from ahbmc.backend_sim.oplog_files import read_oplog
 from ahbmc.dialects import ahbm
 from ahbmc.driver.main import main
 from ahbmc.driver.run import run_workload
@@ -154,8 +155,7 @@ def oplog_of(workload: Path, folder: Path, *arguments: str) -> OpLog:
     file = folder / "oplog"
     with redirect_stdout(io.StringIO()):
         assert main(["run", str(workload), "--oplog", str(file), *arguments]) == 0
-    with file.open("rb") as stream:
-        return read_oplog(stream)
+    return read_oplog(file)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from ahbmc.backend_sim.oplog_files import read_oplog
 from ahbmc.driver.main import main
 from ahbmc.passes import PASS_NAMES
 from ahbmc.passes.pipelines import PIPELINES
@@ -109,6 +110,26 @@ def test_run_writes_the_files_that_are_asked_for(workload: str, capsys: Capture)
     first = Path("log.bin").read_bytes()
     main(["run", workload, "--oplog", "log.bin"])
     assert Path("log.bin").read_bytes() == first
+
+
+@pytest.mark.parametrize("name", ["log.jsonl", "log.parquet"])
+def test_the_ending_of_its_name_chooses_the_format_of_the_op_log(workload: str, name: str) -> None:
+    """Each holds the same op-log."""
+    for file in ("log.bin", name):
+        assert main(["run", workload, "--timing-only", "--oplog", file]) == 0
+    assert read_oplog(Path(name)).hash() == read_oplog(Path("log.bin")).hash()
+
+
+def test_parquet_without_pyarrow_is_an_error_before_the_run(
+    workload: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody waits for a simulation whose op-log cannot be written."""
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert main(["run", workload, "--oplog", "log.parquet", "--json", "r.json"]) == 1
+    out, err = capsys.readouterr()
+    assert out == "" and not Path("r.json").exists()
+    assert "<command line>:1:30: error: log.parquet is Parquet, which needs the library pyarrow [unsupported]" in err
+    assert "pip install 'ahbmc[parquet]'" in err
 
 
 def test_machine_and_overrides_change_the_run(workload: str, capsys: Capture) -> None:

@@ -1,27 +1,108 @@
-"""The op-log as a file, its hash, and its busy intervals."""
+"""The op-log as files of each format, its hash, and its busy intervals."""
 
 from __future__ import annotations
 
-from io import BytesIO
+import json
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
 
-from ahbmc.backend_sim.oplog import TABLES, busy_intervals, read_oplog
+import numpy as np
+import pytest
+from ahbmc.backend_sim import oplog_files
+from ahbmc.backend_sim.oplog import TABLES, OpLog, busy_intervals
+from ahbmc.backend_sim.oplog_files import check_writable, read_oplog, write_oplog
+from ahbmc.dialects.errors import AhbmcError
 from support_engine import Gemm, read, run, write
 
 A, B = (0, 100), (100, 200)
 
 
-def test_a_written_op_log_reads_back() -> None:
-    """Header, sites and every column survive the file; the hash is that of the bytes."""
+NAMES = ("log.ahbmlog", "log.jsonl", "log.parquet")
+
+
+def small() -> OpLog:
+    """A program with all tables, as a simulation makes it."""
     log = run([read(A, 4096), Gemm(64, 300, 64).command(), write(B, 300)])
-    file = BytesIO()
-    log.write(file)
-    file.seek(0)
-    again = read_oplog(file)
+    return OpLog({"schema": 2, "links": ["a>b"]}, log.sites, log.programs, log.records, log.segments, log.runs)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_written_op_log_reads_back(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Header, sites and every column survive each format, written in blocks of a few rows; the hash is the same."""
+    monkeypatch.setattr(oplog_files, "_ROWS", 3)
+    log = small()
+    write_oplog(log, tmp_path / name)
+    again = read_oplog(tmp_path / name)
     assert again.hash() == log.hash()
     assert again.sites == log.sites and again.header == log.header
     for table, columns in TABLES.items():
         for column in columns:
             assert getattr(again, table)[column].tolist() == getattr(log, table)[column].tolist()
+            assert getattr(again, table)[column].dtype == np.int64
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_op_log_without_commands_reads_back(name: str, tmp_path: Path) -> None:
+    """Empty tables are tables."""
+    log = run({0: [[]]})
+    log = OpLog({"schema": 2}, (), log.programs, log.records, log.segments, log.runs)
+    write_oplog(log, tmp_path / name)
+    assert read_oplog(tmp_path / name).hash() == log.hash()
+
+
+def test_parquet_streams_row_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A block of rows is a row group, so that neither writer nor reader needs the whole table."""
+    monkeypatch.setattr(oplog_files, "_ROWS", 2)
+    log = small()
+    write_oplog(log, tmp_path / "log.parquet")
+    parquet: Any = import_module("pyarrow.parquet")
+    file = parquet.ParquetFile(tmp_path / "log.parquet" / "runs.parquet")
+    assert file.num_row_groups == -(-len(log.runs["record"]) // 2) > 1
+
+
+def test_json_lines_say_what_they_are(tmp_path: Path) -> None:
+    """One header, then one object per row, with its table and its columns by name."""
+    log = small()
+    write_oplog(log, tmp_path / "log.jsonl")
+    head, *rows = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert head["header"] == log.header and head["rows"]["records"] == 3
+    assert [row["kind"] for row in rows if row["table"] == "sites"] == [site.kind for site in log.sites]
+    ends = [row["end"] for row in rows if row["table"] == "records"]
+    assert ends == log.records["end"].tolist()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_no_op_log_is_refused(name: str, tmp_path: Path) -> None:
+    """A file that is not there, another file, an op-log that is cut off, an op-log of another version: one error."""
+    path = tmp_path / name
+    with pytest.raises(AhbmcError, match="cannot read"):
+        read_oplog(path)
+    write_oplog(small(), path)
+    cut = path / "runs.parquet" if path.is_dir() else path
+    cut.write_bytes(cut.read_bytes()[:-20])
+    with pytest.raises(AhbmcError, match="is no op-log, or a part of one"):
+        read_oplog(path)
+    log = small()
+    write_oplog(OpLog({"schema": 1}, log.sites, log.programs, log.records, log.segments, log.runs), path)
+    with pytest.raises(AhbmcError, match="is an op-log of version 1; this is version 2"):
+        read_oplog(path)
+    head = path / "header.json" if path.is_dir() else path
+    head.write_text("[1, 2]\n")
+    with pytest.raises(AhbmcError, match="is no op-log, or a part of one"):
+        read_oplog(path)
+
+
+def test_parquet_without_pyarrow_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error names the extra and the format that needs none; other formats do not ask."""
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(AhbmcError, match="needs the library pyarrow") as caught:
+        check_writable(Path("log.parquet"))
+    assert caught.value.faults[0].hint == (
+        "install it with `pip install 'ahbmc[parquet]'`, or give a name that ends in .jsonl"
+    )
+    check_writable(Path("log.jsonl"))
 
 
 def test_the_hash_tells_op_logs_apart() -> None:

@@ -1,0 +1,88 @@
+"""The files that `ahbmc run` writes beside its report: the result as JSON, the op-log, views of it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TextIO
+
+from ..backend_sim import oplog_files
+from ..dialects.errors import AhbmcError, Fault, Sources, fail
+from .command_line import word_place
+from .execution import Executed
+
+
+def asked_for(arguments: argparse.Namespace) -> list[str]:
+    """The names of all files that the command line asks for; `-` is standard output."""
+    names = (arguments.json, arguments.trace, arguments.oplog, arguments.oplog_text)
+    return [name for name in names if name is not None]
+
+
+def check_writable(arguments: argparse.Namespace, sources: Sources) -> None:
+    """Raise AhbmcError where a file could not be written whatever the run gives, before it takes its time."""
+    if arguments.oplog is not None:
+        try:
+            oplog_files.check_writable(Path(arguments.oplog))
+        except AhbmcError as error:
+            place = word_place(sources, arguments.oplog)
+            raise AhbmcError(*(Fault(f.message, place, f.category, f.hint) for f in error.faults)) from None
+
+
+def write_files(
+    arguments: argparse.Namespace, executed: Executed, summary: Callable[[], dict[str, Any]], sources: Sources
+) -> None:
+    """Write every file that the command line asks for. Raises AhbmcError where one cannot be written."""
+    log, machine = executed.execution.oplog, executed.machine
+
+    def as_json(file: TextIO) -> None:
+        json.dump(summary(), file, indent=1, allow_nan=False)
+        file.write("\n")
+
+    def as_trace(file: TextIO) -> None:
+        from ..backend_sim.analysis.trace import write_trace
+
+        write_trace(log, machine, file)
+
+    def as_text(file: TextIO) -> None:
+        from ..backend_sim.analysis.oplog_text import write_text
+
+        write_text(log, machine, file)
+
+    def as_oplog(name: str) -> None:
+        if name == "-":
+            oplog_files.write_columns(log, sys.stdout.buffer)
+        else:
+            oplog_files.write_oplog(log, Path(name))
+
+    _write(arguments.json, _text(as_json), sources)
+    _write(arguments.trace, _text(as_trace), sources)
+    _write(arguments.oplog_text, _text(as_text), sources)
+    _write(arguments.oplog, as_oplog, sources)
+
+
+def _text(write: Callable[[TextIO], None]) -> Callable[[str], None]:
+    """`write`, given the name of a text file or `-`."""
+
+    def to(name: str) -> None:
+        if name == "-":
+            write(sys.stdout)
+        else:
+            with Path(name).open("w", encoding="utf-8") as file:
+                write(file)
+
+    return to
+
+
+def _write(name: str | None, write: Callable[[str], None], sources: Sources) -> None:
+    if name is None:
+        return
+    try:
+        write(name)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        hint = "give a file in a folder that exists and can be written, or - for standard output"
+        raise fail(f"cannot write {name}: {error.strerror}", word_place(sources, name), hint=hint) from None
