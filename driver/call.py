@@ -17,10 +17,11 @@ from ..backend_sim.target.machine import Machine
 from ..backend_sim.target.machine_file import DEFAULT, SET, load_machine
 from ..dialects.errors import AhbmcError, Fault, Sources, fail
 from ..passes import PIPELINE_TEXT
+from .argument_types import typed
 from .arrays import Arguments, is_array
 from .execution import compile_all, execute, reads_memory
 from .kernels import Kernel
-from .launches import BoundLaunch, placement_of, scalar_type
+from .launches import BoundLaunch, placement_of
 from .lowering import Request
 from .mapping import FIRST_PE, map_programs, pe_numbers
 from .result import Result
@@ -120,17 +121,19 @@ def _bound(
         # A numpy number has an `__array__` too.
         number: np.generic[Any] | None = _numpy_number(value)
         array = is_array(value) and number is None
-        if parameter.constexpr or value is None or isinstance(value, str | tuple):
+        if not kernel.is_commands and (parameter.constexpr or value is None or isinstance(value, str | tuple)):
             if array:
                 raise fail(f"`{name}` is a constexpr of the kernel; an array was passed", parameter.place)
             constants[name] = value if number is None else number.item()
         elif array:
             tensor = arrays.tensor(name, value, places.get(name, ONE_SLICE))
-            values[name], signature[name] = tensor, f"*{triton_name(tensor.dtype)}"
-        elif number is not None:
+            signature[name], values[name] = typed(parameter, tensor, parameter.place)
+        elif number is not None and not kernel.is_commands:
             values[name], signature[name] = number.item(), triton_name(number.dtype)
-        elif isinstance(value, bool | int | float):
-            values[name], signature[name] = value, scalar_type(value, parameter.place)
+        elif number is not None or isinstance(value, bool | int | float):
+            signature[name], values[name] = typed(
+                parameter, value if number is None else number.item(), parameter.place
+            )
         else:
             message = f"argument `{name}` is of type {type(value).__name__}"
             raise fail(message, parameter.place, hint="pass an array (numpy, __array__, DLPack) or a number")

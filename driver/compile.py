@@ -12,6 +12,7 @@ from ..backend_sim.target.machine_file import DEFAULT, SET, load_machine
 from ..dialects.errors import AhbmcError, Fault, Place, Sources, fail
 from ..dialects.text import print_module
 from ..passes import PIPELINE_TEXT
+from .command_kernels import SUFFIX, type_name
 from .command_line import word_place
 from .kernels import find_kernel, kernel_names
 from .lowering import Request, compile_request
@@ -53,6 +54,12 @@ def request_of_kernel(arguments: argparse.Namespace, sources: Sources) -> Reques
     machine = arguments.machine or DEFAULT
     load_machine(machine, machine_set, place=word_place(sources, machine))
     kernel = find_kernel(read_text(path, "kernel file", at), str(path), name, at)
+    if kernel.is_commands:
+        if arguments.arg or arguments.const:
+            place = word_place(sources, (*arguments.arg, *arguments.const)[0])
+            raise fail(f"`{name}` is written as commands and has its types", place, hint="leave --arg and --const out")
+        signature = {p.name: type_name(p.type) for p in kernel.parameters if p.type is not None}
+        return Request(kernel, signature, {}, machine, machine_set, arguments.pipeline or "auto")
     faults: list[Fault] = []
     types = _pairs(arguments.arg, "--arg", "x=*fp16", sources, faults)
     constants = _pairs(arguments.const, "--const", "BLOCK=64", sources, faults)
@@ -85,8 +92,8 @@ def request_of_kernel(arguments: argparse.Namespace, sources: Sources) -> Reques
 
 
 def _kernel_of(text: str, place: Place | None) -> tuple[Path, str]:
-    """`FILE.py::NAME`, or `FILE.py` where the file has one kernel."""
-    if "::" in text or not text.endswith(".py"):
+    """`FILE.py::NAME` (or `.mlir`), or the file alone where it has one kernel."""
+    if "::" in text or not text.endswith((".py", SUFFIX)):
         return split_kernel(text, place, Path())
     path = Path(text)
     names = kernel_names(read_text(path, "kernel file", place), text)

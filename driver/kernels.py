@@ -1,24 +1,33 @@
-"""The kernels of a file as a launch sees them: their parameters, and which of those are constants of the compiler."""
+"""The kernels of a file as a launch sees them: their parameters, and which of those are constants of the compiler.
+
+A `.py` file holds kernel text, a `.mlir` file programs of commands (`command_kernels.py`).
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from xdsl.ir import Attribute
+
 from ..backend_sim.target.document import closest
-from ..dialects.errors import Place, fail
+from ..dialects.errors import Place, fail, place_of
 from ..frontend.calls import is_constexpr
 from ..frontend.module import Module
 from ..frontend.text import Text
+from . import command_kernels
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of a kernel. `required`: it has no default value."""
+    """One parameter of a kernel. `required`: it has no default value. `type` is what it must be in a program of
+    commands; the parameters of kernel text take the type of what they are given.
+    """
 
     name: str
     constexpr: bool
     required: bool
     place: Place
+    type: Attribute | None = None
 
 
 @dataclass(frozen=True)
@@ -35,17 +44,39 @@ class Kernel:
         return next((p for p in self.parameters if p.name == name), None)
 
     @property
+    def is_commands(self) -> bool:
+        """Whether it is a program of commands rather than kernel text."""
+        return _is_commands(self.file)
+
+    @property
     def names(self) -> tuple[str, ...]:
         return tuple(p.name for p in self.parameters)
 
 
 def kernel_names(source: str, file: str) -> tuple[str, ...]:
-    """The functions of a file under a jit decorator, in order. Raises AhbmcError where the text falls apart."""
-    return Module(Text(file, source)).kernels
+    """The functions of a file that are kernels: all of a `.mlir` file, of others those under a jit decorator, in order.
+    Raises AhbmcError where the text falls apart.
+    """
+    return command_kernels.function_names(source, file) if _is_commands(file) else Module(Text(file, source)).kernels
 
 
 def find_kernel(source: str, file: str, name: str, place: Place | None = None) -> Kernel:
     """The kernel `name`. Raises AhbmcError: at `place` if there is none, in the file if its text is wrong."""
+    return (_of_commands if _is_commands(file) else _of_text)(source, file, name, place)
+
+
+def _is_commands(file: str) -> bool:
+    return file.endswith(command_kernels.SUFFIX)
+
+
+def _of_commands(source: str, file: str, name: str, place: Place | None) -> Kernel:
+    function = command_kernels.find_function(source, file, name, place)
+    at = place_of(function.location) or Place(file, 1, 1)
+    parameters = command_kernels.parameters_of(function)
+    return Kernel(file, name, source, tuple(Parameter(n, False, True, at, t) for n, t in parameters.items()), at)
+
+
+def _of_text(source: str, file: str, name: str, place: Place | None) -> Kernel:
     text = Text(file, source)
     module = Module(text)
     function = module.function(name)

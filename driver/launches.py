@@ -13,11 +13,12 @@ from typing import TypeAlias
 from ..backend_sim import memory
 from ..backend_sim.launch import Program
 from ..backend_sim.memory import ONE_SLICE, Tensor
-from ..backend_sim.numerics.dtypes import dtype_named, triton_name
+from ..backend_sim.numerics.dtypes import dtype_named
 from ..backend_sim.target.document import Node, closest
 from ..backend_sim.target.machine import Machine
 from ..dialects.errors import AhbmcError, Fault, Place, fail
 from . import expressions
+from .argument_types import Given, typed
 from .kernels import Kernel
 from .mapping import FIRST_PE, map_programs, pe_numbers
 from .tensors import fill, integer_at, shape_of
@@ -35,7 +36,7 @@ class BoundLaunch:
     kernel: Kernel
     signature: Mapping[str, str]  # parameter -> "*fp16", "i32", "fp32", ...
     constants: Mapping[str, Constant]
-    values: Mapping[str, Tensor | bool | int | float]  # of the parameters in `signature`, in their order
+    values: Mapping[str, Given]  # of the parameters in `signature`, in their order
     grid: Program
     programs: Mapping[int, Sequence[Program]]
     place: Place | None = None  # where the user asked for the launch
@@ -49,25 +50,6 @@ class BoundLaunch:
     @property
     def tensors(self) -> tuple[Tensor, ...]:
         return tuple(v for v in self.values.values() if isinstance(v, Tensor))
-
-
-def scalar_type(value: bool | int | float, place: Place | None) -> str:
-    """The type that Triton gives a Python number: i1, i32 (i64 or u64 where it must), fp32."""
-    if isinstance(value, bool):
-        return "i1"
-    if isinstance(value, float):
-        return "fp32"
-    for name, low, high in (("i32", -(1 << 31), 1 << 31), ("i64", -(1 << 63), 1 << 63), ("u64", 0, 1 << 64)):
-        if low <= value < high:
-            return name
-    raise fail(f"{value} does not fit an integer of 64 bits", place, hint="take a smaller number")
-
-
-def type_of(value: Tensor | bool | int | float, place: Place | None) -> str:
-    """The type of an argument as a signature names it."""
-    if isinstance(value, Tensor):
-        return f"*{triton_name(value.dtype)}"
-    return scalar_type(value, place)
 
 
 @dataclass(frozen=True)
@@ -125,20 +107,34 @@ class Binder:
             raise AhbmcError(*dict.fromkeys(faults))
         grid = scope.grid()
         programs = self._programs(launch, grid)
-        constants: dict[str, Constant] = {}
-        given: dict[str, Tensor | bool | int | float] = {}
-        for parameter in kernel.parameters:
-            if parameter.name not in values:
-                continue
-            value = values[parameter.name]
-            if parameter.constexpr or parameter.name in launch.const or isinstance(value, str | tuple | None):
-                assert not isinstance(value, Tensor)
-                constants[parameter.name] = value
-            else:
-                given[parameter.name] = value
-        signature = {n: type_of(v, self.workload.place(launch, "args", n)) for n, v in given.items()}
         place = self.workload.place(launch, "kernel")
-        return BoundLaunch(kernel, signature, constants, given, grid, programs, place, scope.value)
+        return BoundLaunch(kernel, *self._arguments(launch, kernel, values), grid, programs, place, scope.value)
+
+    def _arguments(
+        self, launch: LaunchSpec, kernel: Kernel, values: Mapping[str, Value]
+    ) -> tuple[dict[str, str], dict[str, Constant], dict[str, Given]]:
+        """Signature, constants and values of the others, in the order of the parameters."""
+        signature: dict[str, str] = {}
+        constants: dict[str, Constant] = {}
+        given: dict[str, Given] = {}
+        faults: list[Fault] = []
+        for parameter in kernel.parameters:
+            name, in_const = parameter.name, parameter.name in launch.const
+            if name not in values:
+                continue
+            value = values[name]
+            place = self.workload.place(launch, "const" if in_const else "args", name)
+            if not kernel.is_commands and (parameter.constexpr or in_const or isinstance(value, str | tuple | None)):
+                assert not isinstance(value, Tensor)
+                constants[name] = value
+                continue
+            try:
+                signature[name], given[name] = typed(parameter, value, place)
+            except AhbmcError as error:
+                faults += error.faults
+        if faults:
+            raise AhbmcError(*faults)
+        return signature, constants, given
 
     def top(self) -> Lookup:
         """What the names at the top of the file stand for."""

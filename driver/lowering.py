@@ -1,4 +1,4 @@
-"""From kernel text to lowered IR: the frontend, then a pipeline.
+"""From a kernel to lowered IR: the frontend (or the text of a program of commands), then a pipeline.
 
 The module that goes through the passes carries what a launch knows: the machine (`ahbm.machine`, `ahbm.machine_set`)
 and, on the arguments of the function, values, sizes and how many PEs share a slice of a tensor (`ahbm.value`,
@@ -17,9 +17,10 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FloatAttr, IntegerA
 from xdsl.ir import Attribute
 
 from ..backend_sim.memory import Tensor
-from ..dialects.errors import Place
+from ..dialects.errors import Place, fail
 from ..frontend import compile_kernel
 from ..passes import build_pipeline, run_pipeline
+from .command_kernels import find_function, passes_for
 from .kernels import Kernel
 from .workload_schema import Constant, Options, OptionValue
 from .writes import written_arguments
@@ -69,11 +70,17 @@ def function_of(module: ModuleOp) -> func.FuncOp:
 def compile_request(request: Request, level: Level = "pe") -> Compiled:
     """Compile down to `level`: `tl` as the frontend makes it, `ahbm` commands without `pe` plans, or all. May raise."""
     start = time.perf_counter()
+    kernel = request.kernel
+    if kernel.is_commands and level == "tl":
+        message = f"`{kernel.name}` is written as commands; it has no tl level"
+        raise fail(message, kernel.place, hint="take --emit ahbm or pe")
     module = front(request)
     names = list(request.signature)
     writes = tuple(names[i] for i in written_arguments(function_of(module)))
     if level != "tl":
         passes = build_pipeline(request.pipeline, request.options, request.pipeline_place)
+        if kernel.is_commands:
+            passes = passes_for(passes)
         if level == "ahbm":
             names = [each.name for each in passes]
             passes = passes[: names.index(_FIRST_OF_PE)] if _FIRST_OF_PE in names else passes
@@ -82,9 +89,10 @@ def compile_request(request: Request, level: Level = "pe") -> Compiled:
 
 
 def front(request: Request) -> ModuleOp:
-    """The kernel at the `tl` level, with its machine and the facts of the launch as attributes."""
-    kernel = request.kernel
-    module = compile_kernel(kernel.source, kernel.file, kernel.name, dict(request.signature), dict(request.constants))
+    """The kernel as the pipeline takes it (at the `tl` level, or as commands), with its machine and the facts of the
+    launch as attributes.
+    """
+    module = _module(request)
     module.attributes["ahbm.machine"] = StringAttr(request.machine)
     if request.machine_set:
         module.attributes["ahbm.machine_set"] = ArrayAttr(
@@ -100,6 +108,15 @@ def front(request: Request) -> ModuleOp:
         assert len(given) == len(types), "the function has the arguments of the signature"
         facts = [_fact(request.facts.get(n), t, request.sharers.get(n, 1)) for n, t in zip(given, types, strict=True)]
         function.arg_attrs = ArrayAttr(facts)
+    return module
+
+
+def _module(request: Request) -> ModuleOp:
+    kernel = request.kernel
+    if not kernel.is_commands:
+        return compile_kernel(kernel.source, kernel.file, kernel.name, dict(request.signature), dict(request.constants))
+    module = find_function(kernel.source, kernel.file, kernel.name, kernel.place).parent_op()
+    assert isinstance(module, ModuleOp)
     return module
 
 

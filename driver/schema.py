@@ -73,6 +73,14 @@ options: {form-composites: {stage: a}}
 check: {c_ptr: {reference: "matmul(a_ptr, b_ptr)", rtol: 0.01, atol: 0.05}}
 ```
 
+## Programs of commands
+
+`kernel: FILE.mlir::NAME` names a function at the `ahbm` level, with `pe` plans or without: what `ahbmc compile` prints
+for `--emit ahbm` or `pe`, or what somebody wrote. Of the pipeline only the passes after `lower-to-commands` run. The
+arguments are those of the function by name: `{ahbm.name = "x"}` on an argument, else `%x` (a number at the end, as in
+`%x_1`, is no part of the name). A number must fit the argument's type, a tensor its pointer's. Everything else is as
+for kernel text; `bench/decode.yaml` is an example.
+
 ## Expressions
 
 Extents of shapes, entries of `grid` and arguments given as text are expressions: integers, names of arguments and

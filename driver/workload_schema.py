@@ -133,7 +133,7 @@ Grid: TypeAlias = Annotated[tuple[int | str, ...], Meta(min_length=1, max_length
 class LaunchEntry(Struct, frozen=True, forbid_unknown_fields=True):
     """One entry of `launches:`. What it leaves out comes from the top of the file."""
 
-    kernel: Annotated[str, Meta(description="`FILE.py::NAME`, relative to this file")]
+    kernel: Annotated[str, Meta(description="`FILE.py::NAME` or `FILE.mlir::NAME`, relative to this file")]
     args: Arguments = {}
     const: Constants = {}
     grid: Annotated[Grid | None, Meta(description="as at the top")] = None
@@ -146,7 +146,9 @@ class LaunchEntry(Struct, frozen=True, forbid_unknown_fields=True):
 class WorkloadFile(Struct, frozen=True, forbid_unknown_fields=True):
     """A workload: one launch (`kernel:`) or several in turn (`launches:`), which may share the tensors of `args`."""
 
-    kernel: Annotated[str | None, Meta(description="`FILE.py::NAME` of the one launch, relative to this file")] = None
+    kernel: Annotated[
+        str | None, Meta(description="`FILE.py::NAME` or `FILE.mlir::NAME` of the one launch, relative to this file")
+    ] = None
     machine: Annotated[str, Meta(description="name of a machine or path of a machine file")] = "ahbm-2sip"
     pipeline: Annotated[str, Meta(description="name of a pipeline, or passes with commas between")] = "auto"
     args: Arguments = {}

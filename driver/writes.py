@@ -1,11 +1,13 @@
-"""Which arguments of a kernel it may write: found in the `tl` level, by following pointers back from every store."""
+"""Which arguments of a kernel it may write: found by following pointers back from every store of the `tl` level, or
+from every command that writes to HBM.
+"""
 
 from __future__ import annotations
 
 from xdsl.dialects import func, scf
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
-from ..dialects import tl
+from ..dialects import ahbm, tl
 from ..dialects.pointer import PointerType
 from ..dialects.region import RegionOp, RegionType
 from ..dialects.shapes import element_of
@@ -14,13 +16,31 @@ from ..dialects.shapes import element_of
 def written_arguments(function: func.FuncOp) -> tuple[int, ...]:
     """The numbers of the pointer arguments that stores of `function` may reach, in order."""
     found: set[SSAValue] = set()
-    todo = [op.operands[0] for op in function.walk() if isinstance(op, tl.StoreOp | tl.StoreRegionOp)]
+    todo = [value for op in function.walk() for value in _stored_to(op)]
     while todo:
         value = todo.pop()
         if value not in found:
             found.add(value)
             todo += _sources(value)
     return tuple(i for i, argument in enumerate(function.body.block.args) if argument in found)
+
+
+def _stored_to(op: Operation) -> list[SSAValue]:
+    """The pointers and regions that an op writes to."""
+    match op:
+        case tl.StoreOp() | tl.StoreRegionOp():
+            return [op.operands[0]]
+        case ahbm.DmaWriteOp():
+            return [op.region]
+        case ahbm.StoreScalarOp():
+            return [op.pointer]
+        case ahbm.ScatterOp():
+            return [op.base]
+        case ahbm.CompositeOp():
+            written = {*op.written, *(spec.out.data for spec in op.specs)}
+            return [part for number, part in enumerate(op.parts) if number in written]
+        case _:
+            return []
 
 
 def _sources(value: SSAValue) -> list[SSAValue]:

@@ -20,8 +20,8 @@ from ahbmc.backend_sim.numerics.reference import run_reference
 from ahbmc.dialects import ahbm
 from ahbmc.dialects.ahbm.composite import is_recipe
 from ahbmc.dialects.text import print_module
+from ahbmc.driver.argument_types import type_of
 from ahbmc.driver.kernels import find_kernel
-from ahbmc.driver.launches import type_of
 from ahbmc.driver.lowering import Request, front
 from ahbmc.driver.prepare import prepare
 from ahbmc.driver.workload import load
