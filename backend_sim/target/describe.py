@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from textwrap import fill
 
-from .machine import Machine
+from .machine import InterSip, Machine
 from .topology import pe_node, slice_node
 from .transfer import write_ack_ps
 
@@ -75,6 +75,13 @@ def _engines(machine: Machine) -> list[tuple[str, str]]:
     ]
 
 
+def _inter_sip(inter: InterSip) -> str:
+    grid = f" of {inter.grid[0]} x {inter.grid[1]}" if inter.grid else ""
+    forward = "store and forward" if inter.store_and_forward else "cut through"
+    link = f"links {_number(inter.link.gb_per_s)} GB/s, a switch {_ns(inter.switch_overhead_ps)}"
+    return f"{inter.topology}{grid}, {link}, {forward} at the endpoints"
+
+
 def _network(machine: Machine) -> list[tuple[str, str]]:
     mesh, noc = machine.cube.mesh, machine.noc
     text = f"{len(mesh.rows_mm)} x {len(mesh.columns_mm)} routers, {len(mesh.missing)} missing"
@@ -83,6 +90,8 @@ def _network(machine: Machine) -> list[tuple[str, str]]:
         ("wire", f"{_ns(noc.ps_per_mm)} per mm, flits of {noc.flit_bytes} B"),
         ("routing", machine.routing),
     ]
+    if machine.inter_sip is not None and machine.sips > 1:
+        rows.append(("between SIPs", _inter_sip(machine.inter_sip)))
     here = pe_node(machine, 0)
     targets = {0: "own slice", machine.pes_per_cube - 1: "last slice of the cube", machine.pes_per_cube: "next cube"}
     for pe, where in targets.items():

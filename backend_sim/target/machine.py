@@ -246,11 +246,16 @@ class Io(Part, frozen=True):
 
 
 class InterSip(Part, frozen=True):
-    """A switch that joins the pcie_ep of every SIP. `store_and_forward`: an endpoint sends on when it has all."""
+    """How the pcie_eps of SIPs are joined (`inter_sip.py` has the ways): `link` leads from a pcie_ep to a switch, one
+    for all SIPs or one for each pair of neighbours. `grid`, for mesh and torus alone: rows, columns.
+    `store_and_forward`: a pcie_ep sends on when it has all.
+    """
 
+    topology: Literal["switch", "ring", "mesh", "torus"]
     link: Link
     switch_overhead_ps: Ps
     store_and_forward: bool
+    grid: tuple[Count, Count] | None = None
 
 
 class Sip(Part, frozen=True):

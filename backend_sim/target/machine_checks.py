@@ -15,7 +15,7 @@ _Finding = tuple[tuple[_Path, ...], str, str | None]
 
 def faults_of(machine: Machine, root: Node) -> list[Fault]:
     """Every violation in `machine`, placed in the document `root` that it was decoded from."""
-    findings = [*_mesh(machine), *_attached(machine), *_cubes(machine), *_memories(machine)]
+    findings = [*_mesh(machine), *_attached(machine), *_cubes(machine), *_sips(machine), *_memories(machine)]
     return [Fault(message, _place(root, paths), hint=hint) for paths, message, hint in findings]
 
 
@@ -99,9 +99,24 @@ def _cubes(machine: Machine) -> Iterator[_Finding]:
                 yield (("sip", "io", "cubes", i), ("sip", "cubes")), message, None
         if not io.cubes:
             yield (("sip", "io", "cubes"),), "the IO chiplet feeds no cube", None
-    if machine.sips > 1 and (machine.inter_sip is None or io is None):
+
+
+def _sips(machine: Machine) -> Iterator[_Finding]:
+    inter = machine.inter_sip
+    if machine.sips > 1 and (inter is None or machine.sip.io is None):
         paths = (("sips",), ("inter_sip",), ("sip", "io"))
         yield paths, f"{machine.sips} SIPs need `inter_sip` and `sip.io` to reach each other", "or set sips: 1"
+    if inter is None:
+        return
+    topology, grid = inter.topology, inter.grid
+    paths = (("inter_sip", "topology"), ("inter_sip", "grid"))
+    if topology in ("mesh", "torus") and grid is None:
+        yield paths, f"a {topology} of SIPs needs its `grid`", "for example grid: [2, 3], rows and columns"
+    elif topology in ("switch", "ring") and grid is not None:
+        yield paths, f"`grid` is for mesh and torus; found topology {topology}", "write grid: null, or take it away"
+    elif grid is not None and grid[0] * grid[1] != machine.sips:
+        message = f"a grid of {grid[0]} x {grid[1]} has {grid[0] * grid[1]} SIPs; `sips` is {machine.sips}"
+        yield (("sips",), paths[1]), message, "make both the same number"
 
 
 def _memories(machine: Machine) -> Iterator[_Finding]:

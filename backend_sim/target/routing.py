@@ -8,70 +8,131 @@ become free passages from one corner of a cube to another (`r0c0 > N > r0c5 > E`
 
 `xy` (physical): the cubes along the row first, then along the column; least wire inside the cubes on that way, and a
 port is passed only to leave the cube.
+
+Between SIPs, under either rule: to the pcie_ep, over those of the SIPs on the way (`inter_sip.py`), and on.
+
+All cubes are alike, and so are all SIPs: ways are found in the first of them and renamed.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 
 from ...dialects.errors import Category, fail
+from .inter_sip import sips_on_the_way, switch_between
 from .machine import Machine
-from .topology import Edge, Graph, cube_graph, cube_of, is_end, sip_graph, sip_of
+from .topology import Edge, Graph, cube_graph, cube_of, inter_sip_graph, is_end, sip_graph, sip_of
 
 Route = tuple[Edge, ...]
+_SIP, _CUBE = "sip0", "sip0.cube0"  # those in which ways are found
 
 
 @lru_cache(maxsize=65536)
 def route(machine: Machine, source: str, target: str) -> Route:
     """The edges from `source` to `target`. Raises AhbmcError if either is no node or no way leads there."""
     for name in (source, target):
-        if not name.startswith("sip") or name not in _graph_with(machine, name).nodes:
+        if not _is_node(machine, name):
             raise fail(f"machine {machine.name} has no node `{name}`", hint="for example sip0.cube0.pe0.pe_dma")
-    if sip_of(source) != sip_of(target):
-        return _over_switch(machine, source, target)
-    cube, other = cube_of(source), cube_of(target)
-    if cube is not None and cube == other:
-        return _least_wire(cube_graph(machine, cube), source, target, lambda edge: _is_router(edge.target))
-    graph = sip_graph(machine, sip_of(source))
-    if machine.routing == "min_wire":
-        return _least_wire(graph, source, target, lambda edge: True)
-    return _least_wire(graph, source, target, _xy_filter(machine, source, target))
+    sip, other = sip_of(source), sip_of(target)
+    if sip != other:
+        return _between_sips(machine, source, target)
+    cube = cube_of(source)
+    if cube is not None and cube == cube_of(target):
+        way = _in_cube(machine, _moved(source, cube, _CUBE), _moved(target, cube, _CUBE))
+        return _renamed(machine, way, _CUBE, cube)
+    find = _min_wire if machine.routing == "min_wire" else _xy
+    way = find(machine, _moved(source, f"sip{sip}", _SIP), _moved(target, f"sip{sip}", _SIP))
+    return _renamed(machine, way, _SIP, f"sip{sip}")
 
 
-def _graph_with(machine: Machine, node: str) -> Graph:
-    """The graph in which `node` must be: that of its cube, which is built sixteen times faster, or that of its SIP."""
-    sip = _checked_sip(machine, node)
-    cube = cube_of(node)
-    if cube is not None and cube in (f"sip{sip}.cube{number}" for number in range(machine.cubes_per_sip)):
-        return cube_graph(machine, cube)
-    return sip_graph(machine, sip)
+def _is_node(machine: Machine, name: str) -> bool:
+    """Whether the machine has it. The graph of a SIP takes sixteen times as long to build as that of a cube."""
+    sip, _, rest = name.partition(".")
+    if sip not in (f"sip{i}" for i in range(machine.sips)):
+        return False
+    cube = rest.partition(".")[0]
+    if cube in (f"cube{i}" for i in range(machine.cubes_per_sip)):
+        return _moved(name, f"{sip}.{cube}", _CUBE) in cube_graph(machine, _CUBE).nodes
+    return _moved(name, sip, _SIP) in sip_graph(machine, 0).nodes
+
+
+def _moved(node: str, old: str, new: str) -> str:
+    """The node of the SIP or cube `new` that `node` is of `old`."""
+    return new + node[len(old) :]
+
+
+@lru_cache(maxsize=64)
+def _edges_of_routes(machine: Machine) -> dict[tuple[str, str], Edge]:
+    """The edges that routes have led over, by their ends: all routes share one object for each."""
+    return {}
+
+
+def _renamed(machine: Machine, way: Route, old: str, new: str) -> Route:
+    """`way` through the SIP or cube `old` as it is in `new`."""
+    known, renamed = _edges_of_routes(machine), list[Edge]()
+    for edge in way:
+        ends = _moved(edge.source, old, new), _moved(edge.target, old, new)
+        if ends not in known:
+            known[ends] = edge if old == new else replace(edge, source=ends[0], target=ends[1])
+        renamed.append(known[ends])
+    return tuple(renamed)
+
+
+def _between_sips(machine: Machine, source: str, target: str) -> Route:
+    edges, way = inter_sip_graph(machine).edges, list[Edge]()
+    sips = sips_on_the_way(machine, sip_of(source), sip_of(target))
+    ends = [f"sip{sip}.io0.pcie_ep" for sip in sips]
+    if source != ends[0]:
+        way += route(machine, source, ends[0])
+    for (a, b), hop in zip(pairwise(ends), pairwise(sips), strict=True):
+        switch = switch_between(machine, *hop)
+        way += (edges[a][switch], edges[switch][b])
+    if target != ends[-1]:
+        way += route(machine, ends[-1], target)
+    return tuple(way)
+
+
+@lru_cache(maxsize=65536)
+def _min_wire(machine: Machine, source: str, target: str) -> Route:
+    return _least_wire(sip_graph(machine, 0), source, target, lambda node: True)
+
+
+@lru_cache(maxsize=65536)
+def _xy(machine: Machine, source: str, target: str) -> Route:
+    graph, way, here = sip_graph(machine, 0), list[Edge](), source
+    for left, entered in _crossings(machine, source, target):
+        way += (*_within(machine, here, left), graph.edges[left][entered])
+        here = entered
+    return (*way, *_within(machine, here, target))
+
+
+def _within(machine: Machine, source: str, target: str) -> Route:
+    """Between two nodes of one cube or of the IO chiplet."""
+    cube = cube_of(source)
+    if cube is None:
+        return _least_wire(sip_graph(machine, 0), source, target, lambda node: cube_of(node) is None)
+    way = _in_cube(machine, _moved(source, cube, _CUBE), _moved(target, cube, _CUBE))
+    return _renamed(machine, way, _CUBE, cube)
+
+
+@lru_cache(maxsize=65536)
+def _in_cube(machine: Machine, source: str, target: str) -> Route:
+    """Over routers; connections of a port only to come from it or to go to it."""
+    ends = tuple(f"{node}.conn" for node in (source, target))
+    graph = cube_graph(machine, _CUBE)
+    return _least_wire(graph, source, target, lambda node: _is_router(node) or node.startswith(ends))
 
 
 def _is_router(node: str) -> bool:
     return node.rpartition(".")[2][0] == "r"
 
 
-def _checked_sip(machine: Machine, name: str) -> int:
-    text = name.partition(".")[0].removeprefix("sip")
-    if not text.isdigit() or int(text) >= machine.sips:
-        raise fail(f"machine {machine.name} has no SIP `sip{text}`; it has sip0 to sip{machine.sips - 1}")
-    return int(text)
-
-
-def _over_switch(machine: Machine, source: str, target: str) -> Route:
-    """Between SIPs: to the pcie_ep, over the switch, and from the other pcie_ep on."""
-    a, b = (f"sip{sip_of(name)}.io0.pcie_ep" for name in (source, target))
-    up = sip_graph(machine, sip_of(source)).edges[a]["switch"]
-    down = sip_graph(machine, sip_of(target)).edges["switch"][b]
-    head = route(machine, source, a) if source != a else ()
-    return (*head, up, down, *(route(machine, b, target) if target != b else ()))
-
-
-def _least_wire(graph: Graph, source: str, target: str, allowed: Callable[[Edge], bool]) -> Route:
-    """Least wire over `allowed` edges; ends are not passed. Equal distances: the first parent found stays."""
+def _least_wire(graph: Graph, source: str, target: str, passes: Callable[[str], bool]) -> Route:
+    """Least wire over nodes that it `passes`, never over ends. Equal distances: the first parent found stays."""
     distance, parent, done = {source: 0}, dict[str, str](), set[str]()
     heap = [(0, source)]
     while heap:
@@ -82,7 +143,7 @@ def _least_wire(graph: Graph, source: str, target: str, allowed: Callable[[Edge]
             continue
         done.add(node)
         for next_node, step in graph.lengths[node].items():
-            if not (next_node == target or allowed(graph.edges[node][next_node])):
+            if not (next_node == target or passes(next_node)):
                 continue
             if next_node not in distance or length + step < distance[next_node]:
                 distance[next_node] = length + step
@@ -100,60 +161,34 @@ def _walk_back(graph: Graph, parent: dict[str, str], source: str, target: str) -
     return tuple(reversed(edges))
 
 
-def _xy_filter(machine: Machine, source: str, target: str) -> Callable[[Edge], bool]:
-    """The edges of the cubes on the way row first, then column, with each port open in the way's direction alone."""
+def _crossings(machine: Machine, source: str, target: str) -> Iterator[tuple[str, str]]:
+    """The pairs (port left, port entered) of the way by XY, between cubes and between them and the IO chiplet."""
+    if cube_of(source) is None and cube_of(target) is None:
+        return
+    columns, io = machine.sip.cubes[1], machine.sip.io
     way = _cubes_on_the_way(machine, source, target)
-    cubes, crossings = set(way), set(_crossings(machine, source, target, way))
-    leaving, entering = {a for a, _ in crossings}, {b for _, b in crossings}
-
-    def allowed(edge: Edge) -> bool:
-        a, b = edge.source, edge.target
-        out_of, into = _port_of(a), _port_of(b)
-        if out_of is None and into is None:
-            return ".io0." in b or cube_of(b) in cubes
-        if out_of == into or out_of is None or into is None:  # within a port, or between it and a router or the IO
-            outward = b == into or out_of is None
-            if ".io0." not in a and ".io0." not in b:
-                return into in leaving if outward else out_of in entering
-        return (a, b) in crossings
-
-    return allowed
-
-
-def _cubes_on_the_way(machine: Machine, source: str, target: str) -> list[str]:
-    """The cubes from `source` to `target`; the IO chiplet stands for the cube it feeds in the other end's column."""
-    columns, sip = machine.sip.cubes[1], source.partition(".")[0]
-    ends = [int(cube.rpartition("cube")[2]) if (cube := cube_of(node)) else None for node in (source, target)]
-    if None in ends:
-        assert machine.sip.io is not None
-        fed = machine.sip.io.cubes
-        other = next((cube for cube in ends if cube is not None), fed[0])
-        port = next((cube for cube in fed if cube % columns == other % columns), fed[0])
-        ends = [port if cube is None else cube for cube in ends]
-    (row, column), (end_row, end_column) = (divmod(cube, columns) for cube in ends if cube is not None)
-    step = 1 if end_column > column else -1
-    way = [(row, c) for c in range(column, end_column, step)]
-    step = 1 if end_row > row else -1
-    way += [(r, end_column) for r in range(row, end_row, step)] + [(end_row, end_column)]
-    return [f"{sip}.cube{r * columns + c}" for r, c in way]
-
-
-def _crossings(machine: Machine, source: str, target: str, way: list[str]) -> Iterator[tuple[str, str]]:
-    """The pairs (port left, port entered) between the cubes of `way`, and between them and the IO chiplet."""
-    columns, sip = machine.sip.cubes[1], source.partition(".")[0]
-    sides = {1: ("e", "w"), -1: ("w", "e"), columns: ("s", "n"), -columns: ("n", "s")}
+    if io is not None and cube_of(source) is None:
+        yield f"{_SIP}.io0.io_ucie{io.cubes.index(way[0])}", f"{_SIP}.cube{way[0]}.ucie_n"
     for a, b in pairwise(way):
-        step = int(b.rpartition("cube")[2]) - int(a.rpartition("cube")[2])
-        left, entered = ("s", "n") if columns == 1 and step == 1 else sides[step]
-        yield f"{a}.ucie_{left}", f"{b}.ucie_{entered}"
-    for end, cube, inward in ((source, way[0], True), (target, way[-1], False)):
-        if cube_of(end) is None and machine.sip.io is not None:
-            i = machine.sip.io.cubes.index(int(cube.rpartition("cube")[2]))
-            pair = (f"{sip}.io0.io_ucie{i}", f"{cube}.ucie_n")
-            yield pair if inward else (pair[1], pair[0])
+        if a // columns == b // columns:
+            left, entered = ("e", "w") if b > a else ("w", "e")
+        else:
+            left, entered = ("s", "n") if b > a else ("n", "s")
+        yield f"{_SIP}.cube{a}.ucie_{left}", f"{_SIP}.cube{b}.ucie_{entered}"
+    if io is not None and cube_of(target) is None:
+        yield f"{_SIP}.cube{way[-1]}.ucie_n", f"{_SIP}.io0.io_ucie{io.cubes.index(way[-1])}"
 
 
-def _port_of(node: str) -> str | None:
-    """The cube port that `node` is or is a connection of."""
-    head, dot, tail = node.partition(".ucie_")
-    return f"{head}.ucie_{tail.partition('.')[0]}" if dot else None
+def _cubes_on_the_way(machine: Machine, source: str, target: str) -> list[int]:
+    """The cubes from `source` to `target`; the IO chiplet stands for the cube it feeds in the other end's column."""
+    columns, io = machine.sip.cubes[1], machine.sip.io
+    cubes = [int(cube.rpartition("cube")[2]) for cube in map(cube_of, (source, target)) if cube is not None]
+    if len(cubes) == 1:
+        assert io is not None
+        fed = next((cube for cube in io.cubes if cube % columns == cubes[0] % columns), io.cubes[0])
+        cubes.insert(0 if cube_of(source) is None else 1, fed)
+    (row, column), (end_row, end_column) = (divmod(cube, columns) for cube in cubes)
+    step = 1 if end_column > column else -1
+    way = [row * columns + c for c in range(column, end_column, step)]
+    step = 1 if end_row > row else -1
+    return [*way, *(r * columns + end_column for r in range(row, end_row, step)), cubes[-1]]

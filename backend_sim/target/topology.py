@@ -1,11 +1,12 @@
-"""The graph of a SIP, built from the machine description: nodes with an overhead, directed edges with a length.
+"""The graphs of a cube, of a SIP and between SIPs: nodes with an overhead, directed edges with a length.
 
 Node names are text and part of the machine's meaning (equal distances are decided by them, see `routing.py`):
 
     sip0.cube10.r0c0        a router                    sip0.cube0.ucie_n        a port (n, e, s, w)
     sip0.cube0.pe0.pe_dma   DMA of a PE                 sip0.cube0.ucie_n.conn0  its connection to a router
     sip0.cube0.hbm_ctrl.0   HBM slice of PE 0           sip0.cube0.m_cpu, sip0.cube0.sram
-    sip0.io0.pcie_ep, .io_cpu, .io_noc, .io_ucie0       the IO chiplet; `switch` joins the SIPs
+    sip0.io0.pcie_ep, .io_cpu, .io_noc, .io_ucie0       the IO chiplet
+    switch, switch0-1       the switch that joins the pcie_eps of all SIPs, or of the neighbours 0 and 1
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 from math import lcm
 
+from .inter_sip import switch_joints
 from .machine import Machine
 from .quantities import Rate, round_half_up, service_ps
 
@@ -48,7 +50,7 @@ class Edge:
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """Nodes of one SIP (name -> overhead in ps) and their edges (source -> target -> edge), as built."""
+    """Nodes (name -> overhead in ps) and their edges (source -> target -> edge), as built."""
 
     nodes: dict[str, int]
     edges: dict[str, dict[str, Edge]]
@@ -98,13 +100,13 @@ def slice_node(machine: Machine, pe: int) -> str:
 
 @lru_cache(maxsize=64)
 def sip_graph(machine: Machine, sip: int) -> Graph:
-    """The graph of one SIP, with the switch that joins SIPs if there is one."""
+    """The graph of one SIP."""
     build = _Builder(machine)
     for cube in range(machine.cubes_per_sip):
         build.cube(f"sip{sip}.cube{cube}")
     build.cube_links(f"sip{sip}")
     if machine.sip.io is not None:
-        build.io(f"sip{sip}")
+        build.io(sip)
     return Graph(build.nodes, build.edges)
 
 
@@ -113,6 +115,20 @@ def cube_graph(machine: Machine, cube: str) -> Graph:
     """The graph of one cube (`sip0.cube3`) without what joins it to others: all that a way within it needs."""
     build = _Builder(machine)
     build.cube(cube)
+    return Graph(build.nodes, build.edges)
+
+
+@lru_cache(maxsize=64)
+def inter_sip_graph(machine: Machine) -> Graph:
+    """The pcie_eps of all SIPs and the switches between them."""
+    build, inter = _Builder(machine), machine.inter_sip
+    for sip in range(machine.sips):
+        build.pcie_ep(sip)
+    for switch, sip in switch_joints(machine):
+        assert inter is not None
+        if switch not in build.nodes:
+            build.node(switch, inter.switch_overhead_ps)
+        build.link(f"sip{sip}.io0.pcie_ep", switch, inter.link.gb_per_s, inter.link.mm)
     return Graph(build.nodes, build.edges)
 
 
@@ -190,19 +206,22 @@ class _Builder:
                     a, b = f"{sip}.cube{cube}.ucie_{side}", f"{sip}.cube{other}.ucie_{_OPPOSITE[side]}"
                     self.link(a, b, link.gb_per_s, link.mm)
 
-    def io(self, sip: str) -> None:
-        io, inter = self.machine.sip.io, self.machine.inter_sip
+    def pcie_ep(self, sip: int) -> str:
+        io, inter, name = self.machine.sip.io, self.machine.inter_sip, f"sip{sip}.io0.pcie_ep"
         assert io is not None
+        self.node(name, io.pcie_ep_overhead_ps)
         if inter is not None and inter.store_and_forward:
-            self.whole.add(f"{sip}.io0.pcie_ep")
-        self.node(f"{sip}.io0.io_noc", io.io_noc_overhead_ps)
-        for name, overhead_ps in (("pcie_ep", io.pcie_ep_overhead_ps), ("io_cpu", io.io_cpu_overhead_ps)):
-            self.node(f"{sip}.io0.{name}", overhead_ps)
-            self.link(f"{sip}.io0.{name}", f"{sip}.io0.io_noc", io.noc_link.gb_per_s, io.noc_link.mm)
+            self.whole.add(name)
+        return name
+
+    def io(self, sip: int) -> None:
+        io, chiplet = self.machine.sip.io, f"sip{sip}.io0"
+        assert io is not None
+        self.node(f"{chiplet}.io_noc", io.io_noc_overhead_ps)
+        self.node(f"{chiplet}.io_cpu", io.io_cpu_overhead_ps)
+        for name in (self.pcie_ep(sip), f"{chiplet}.io_cpu"):
+            self.link(name, f"{chiplet}.io_noc", io.noc_link.gb_per_s, io.noc_link.mm)
         for i, cube in enumerate(io.cubes):
-            self.node(f"{sip}.io0.io_ucie{i}", io.port_overhead_ps)
-            self.link(f"{sip}.io0.io_noc", f"{sip}.io0.io_ucie{i}", io.port_link.gb_per_s, io.port_link.mm)
-            self.link(f"{sip}.io0.io_ucie{i}", f"{sip}.cube{cube}.ucie_n", io.cube_link.gb_per_s, io.cube_link.mm)
-        if inter is not None:
-            self.node("switch", inter.switch_overhead_ps)
-            self.link(f"{sip}.io0.pcie_ep", "switch", inter.link.gb_per_s, inter.link.mm)
+            self.node(f"{chiplet}.io_ucie{i}", io.port_overhead_ps)
+            self.link(f"{chiplet}.io_noc", f"{chiplet}.io_ucie{i}", io.port_link.gb_per_s, io.port_link.mm)
+            self.link(f"{chiplet}.io_ucie{i}", f"sip{sip}.cube{cube}.ucie_n", io.cube_link.gb_per_s, io.cube_link.mm)
