@@ -174,6 +174,46 @@ def advance(base: Any, offsets: Any) -> Any:
     _outside("advance")
 
 
+def atomic_add(pointer: Any, val: Any, mask: Any = None, sem: Any = None, scope: Any = None) -> Any:
+    """Add a value to what is at a pointer or a block of pointers, in one step; the result is what was there."""
+    _outside("atomic_add")
+
+
+def atomic_max(pointer: Any, val: Any, mask: Any = None, sem: Any = None, scope: Any = None) -> Any:
+    """Raise what is at a pointer to a value, in one step; the result is what was there."""
+    _outside("atomic_max")
+
+
+def atomic_min(pointer: Any, val: Any, mask: Any = None, sem: Any = None, scope: Any = None) -> Any:
+    """Lower what is at a pointer to a value, in one step; the result is what was there."""
+    _outside("atomic_min")
+
+
+def atomic_and(pointer: Any, val: Any, mask: Any = None, sem: Any = None, scope: Any = None) -> Any:
+    """And a value into what is at a pointer, in one step; the result is what was there."""
+    _outside("atomic_and")
+
+
+def atomic_or(pointer: Any, val: Any, mask: Any = None, sem: Any = None, scope: Any = None) -> Any:
+    """Or a value into what is at a pointer, in one step; the result is what was there."""
+    _outside("atomic_or")
+
+
+def atomic_xor(pointer: Any, val: Any, mask: Any = None, sem: Any = None, scope: Any = None) -> Any:
+    """Exclusive-or a value into what is at a pointer, in one step; the result is what was there."""
+    _outside("atomic_xor")
+
+
+def atomic_xchg(pointer: Any, val: Any, mask: Any = None, sem: Any = None, scope: Any = None) -> Any:
+    """Replace what is at a pointer, in one step; the result is what was there."""
+    _outside("atomic_xchg")
+
+
+def atomic_cas(pointer: Any, cmp: Any, val: Any, sem: Any = None, scope: Any = None) -> Any:
+    """Replace what is at a pointer where it equals `cmp`, in one step; the result is what was there."""
+    _outside("atomic_cas")
+
+
 def maximum(x: Any, y: Any, propagate_nan: Any = "none") -> Any:
     """The larger of two values, element by element."""
     _outside("maximum")

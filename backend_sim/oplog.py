@@ -79,6 +79,7 @@ PART_OF_KIND: Mapping[str, str] = {
     "dma_read": "dma_read",
     "gather": "dma_read",
     "load_scalar": "dma_read",
+    "atomic": "dma_read",
     "dma_write": "dma_write",
     "scatter": "dma_write",
     "store_scalar": "dma_write",

@@ -1,5 +1,5 @@
-"""Which arguments of a kernel it may write: found by following pointers back from every store of the `tl` level, or
-from every command that writes to HBM.
+"""Which arguments of a kernel it may write: found by following pointers back from every store and atomic of the `tl`
+level, or from every command that writes to HBM.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..dialects.shapes import element_of
 
 
 def written_arguments(function: func.FuncOp) -> tuple[int, ...]:
-    """The numbers of the pointer arguments that stores of `function` may reach, in order."""
+    """The numbers of the pointer arguments that stores and atomics of `function` may reach, in order."""
     found: set[SSAValue] = set()
     todo = [value for op in function.walk() for value in _stored_to(op)]
     while todo:
@@ -28,13 +28,13 @@ def written_arguments(function: func.FuncOp) -> tuple[int, ...]:
 def _stored_to(op: Operation) -> list[SSAValue]:
     """The pointers and regions that an op writes to."""
     match op:
-        case tl.StoreOp() | tl.StoreRegionOp():
+        case tl.StoreOp() | tl.StoreRegionOp() | tl.AtomicOp():
             return [op.operands[0]]
         case ahbm.DmaWriteOp():
             return [op.region]
         case ahbm.StoreScalarOp():
             return [op.pointer]
-        case ahbm.ScatterOp():
+        case ahbm.ScatterOp() | ahbm.AtomicOp():
             return [op.base]
         case ahbm.CompositeOp():
             written = {*op.written, *(spec.out.data for spec in op.specs)}

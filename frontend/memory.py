@@ -12,7 +12,7 @@ from .types import BlockType, DType, PointerType, TypeFault, int1, int32, int64,
 from .values import BlockPointer, Item, Region, Value, describe
 
 
-def _hints(**given: Item) -> DictionaryAttr | None:
+def hints_of(**given: Item) -> DictionaryAttr | None:
     """The hints of an access that say something. They never change what is computed."""
     found = {name: StringAttr(str(hint)) for name, hint in given.items() if hint}
     return DictionaryAttr(found) if found else None
@@ -29,7 +29,7 @@ def _load(
     eviction_policy: Item,
     volatile: Item,
 ) -> Item:
-    hints = _hints(cache_modifier=cache_modifier, eviction_policy=eviction_policy, volatile=volatile)
+    hints = hints_of(cache_modifier=cache_modifier, eviction_policy=eviction_policy, volatile=volatile)
     if isinstance(pointer, Region):
         _refuse(mask=mask, other=other, boundary_check=boundary_check, what="a region")
         kind = TensorType(ir_type(pointer.element), pointer.shape)
@@ -39,13 +39,13 @@ def _load(
         return _load_block(emit, pointer, boundary_check, padding_option, hints)
     if boundary_check or padding_option:
         raise TypeFault("boundary_check and padding_option are for block pointers", "give a mask instead")
-    address, element = _address(pointer)
+    address, element = address_of(pointer)
     if mask is None and other is not None:
         raise TypeFault("'other' without a 'mask'", "say with mask= which lanes are valid")
     for name, item in (("mask", mask), ("other", other)):
         if item is not None and item.is_block and not address.is_block:
             raise TypeFault(f"'{name}' is {describe(item)}, but the pointer is a single one")
-    mask = _as_mask(mask)
+    mask = as_mask(mask)
     if address.is_block and mask is not None:
         address, mask = emit.together(address, mask)
     if other is not None:
@@ -64,7 +64,8 @@ def _refuse(what: str, **given: Item) -> None:
             raise TypeFault(f"'{name}' does not go with {what}")
 
 
-def _address(pointer: Item) -> tuple[Value, DType]:
+def address_of(pointer: Item) -> tuple[Value, DType]:
+    """A pointer or block of pointers and what it points at. Raises TypeFault for anything else."""
     if isinstance(pointer, Value) and isinstance(pointer.element, PointerType):
         return pointer, pointer.element.element
     raise TypeFault(
@@ -72,7 +73,8 @@ def _address(pointer: Item) -> tuple[Value, DType]:
     )
 
 
-def _as_mask(mask: Value | None) -> Value | None:
+def as_mask(mask: Value | None) -> Value | None:
+    """A mask, if it is one. Raises TypeFault."""
     if mask is not None and mask.element != int1:
         raise TypeFault(f"a mask is made of booleans, not of {mask.element}", "compare, for example with `!= 0`")
     return mask
@@ -87,7 +89,7 @@ def _store(
     cache_modifier: Item,
     eviction_policy: Item,
 ) -> Item:
-    hints = _hints(cache_modifier=cache_modifier, eviction_policy=eviction_policy)
+    hints = hints_of(cache_modifier=cache_modifier, eviction_policy=eviction_policy)
     if isinstance(pointer, Region):
         _refuse(mask=mask, boundary_check=boundary_check, what="a region")
         whole = emit.broadcast(emit.cast(emit.value(value), pointer.element), pointer.shape)
@@ -98,7 +100,7 @@ def _store(
         pointer, mask = _block_access(emit, pointer, boundary_check)
     elif boundary_check:
         raise TypeFault("boundary_check is for block pointers", "give a mask instead")
-    address, element = _address(pointer)
+    address, element = address_of(pointer)
     stored = emit.value(value)
     for name, item in (("value", stored), ("mask", mask)):
         if item is not None and item.is_block and not address.is_block:
@@ -106,7 +108,7 @@ def _store(
                 f"'{name}' is {describe(item)}, but the pointer is a single one",
                 "store a block through a block of pointers",
             )
-    mask = _as_mask(mask)
+    mask = as_mask(mask)
     stored = emit.cast(stored, element)
     if address.is_block:
         stored = emit.broadcast(stored, address.shape)
@@ -127,7 +129,7 @@ def _make_block_ptr(
     block_shape: tuple[int, ...],
     order: Item,
 ) -> Item:
-    address, _ = _address(base)
+    address, _ = address_of(base)
     if address.is_block:
         raise TypeFault(f"the base is a single pointer, not {describe(base)}")
     sizes, steps, starts = (tuple(emit.i64(i) for i in _tuple(part)) for part in (shape, strides, offsets))
@@ -195,7 +197,7 @@ def _load_block(
     if padding_option not in (None, "", "zero", "nan"):
         raise TypeFault(f"padding_option '{padding_option}' is none of 'zero' and 'nan'")
     address, mask = _block_access(emit, pointer, boundary_check)
-    _, element = _address(pointer.base)
+    _, element = address_of(pointer.base)
     other = None
     if mask is not None and padding_option == "nan":
         other = emit.constant(float("nan"), element, pointer.block)
@@ -210,7 +212,7 @@ def _ref(emit: Emitter, pointer: Item, shape: tuple[int, ...], strides: Item) ->
     """A region: rows of `shape` from a pointer on; without strides its elements lie one after another, the last axis
     fastest.
     """
-    address, element = _address(pointer)
+    address, element = address_of(pointer)
     if address.is_block:
         raise TypeFault(f"a region starts at a single pointer, not {describe(pointer)}")
     steps: tuple[Item, ...]

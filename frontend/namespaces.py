@@ -59,19 +59,6 @@ NOT_YET: dict[str, str] = {
         "a running value can be carried by a loop, or a dot with a triangle of ones gives the sums",
     ),
     **dict.fromkeys(
-        (
-            "atomic_add",
-            "atomic_max",
-            "atomic_min",
-            "atomic_and",
-            "atomic_or",
-            "atomic_xor",
-            "atomic_xchg",
-            "atomic_cas",
-        ),
-        "let each program store its part in a tensor of its own, and combine them in a second launch",
-    ),
-    **dict.fromkeys(
         ("rand", "randn", "randint", "randint4x", "rand4x", "randn4x"), "load random numbers from a tensor"
     ),
     **dict.fromkeys(("sort", "topk", "histogram", "gather"), "compute it with tl.where and reductions"),

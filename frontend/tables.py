@@ -5,13 +5,14 @@ standard.tl.
 from __future__ import annotations
 
 from . import hints
+from .atomics import ATOMICS
 from .builtin import Builtin
 from .hints import PYTHON, TRITON
 from .mathematics import ELEMENTWISE, MATHEMATICS
 from .memory import MEMORY, OWN_MEMORY
 from .shapes import SHAPES
 
-LANGUAGE: tuple[Builtin, ...] = (*SHAPES, *MEMORY, *MATHEMATICS, *ELEMENTWISE, *hints.HINTS)
+LANGUAGE: tuple[Builtin, ...] = (*SHAPES, *MEMORY, *ATOMICS, *MATHEMATICS, *ELEMENTWISE, *hints.HINTS)
 OWN: tuple[Builtin, ...] = OWN_MEMORY
 MATH: tuple[Builtin, ...] = hints.MATH
 

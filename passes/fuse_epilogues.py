@@ -115,7 +115,7 @@ class _Fusion:
         at = self.composite.next_op
         while at is not None and at is not op:
             for inner in at.walk():
-                if isinstance(inner, tl.StoreOp | tl.StoreRegionOp | tl.WaitOp):
+                if isinstance(inner, tl.StoreOp | tl.StoreRegionOp | tl.AtomicOp | tl.WaitOp):
                     return f"{inner.name} stands between it and {op.name}"
             between[at] = None
             at = at.next_op

@@ -21,7 +21,10 @@ Share = tuple[int, int, Bursts]
 
 @dataclass(slots=True)
 class Dma:
-    """A transfer between HBM and TCM as a single-op command: dma_read, dma_write, gather, scatter, a scalar's."""
+    """A transfer between HBM and TCM as a single-op command: dma_read, dma_write, gather, scatter, a scalar's, atomic.
+
+    `update`: a read whose bytes are changed and written back, share by share, as an atomic does.
+    """
 
     site: int
     issue_ps: int
@@ -32,6 +35,7 @@ class Dma:
     shares: tuple[Share, ...]
     useful: int
     operands: Any = None
+    update: bool = False
 
 
 @dataclass(slots=True)

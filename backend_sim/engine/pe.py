@@ -154,17 +154,17 @@ class Pe:
         if command.write:
             self.records.count(record, written=size)
         else:
-            self.records.count(record, read=size, useful=command.useful)
+            self.records.count(record, read=size, useful=command.useful, written=size * command.update)
         Transfer(self, command, record, ready, done)
 
 
 class Transfer:
     """A single-op transfer on its way; it ends when its last part does."""
 
-    __slots__ = ("done", "end", "missing", "parts", "path", "pe", "record", "start")
+    __slots__ = ("done", "end", "missing", "parts", "path", "pe", "record", "start", "update")
 
     def __init__(self, pe: Pe, command: Dma, record: int, ready: tuple[int, Path], done: Completion):
-        self.pe, self.record, self.done = pe, record, done
+        self.pe, self.record, self.done, self.update = pe, record, done, command.update
         self.start, self.path = ready
         self.end, self.missing = self.start, len(command.shares)
         self.parts = self.missing
@@ -174,21 +174,26 @@ class Transfer:
         for part, (owner, size, bursts) in enumerate(command.shares):
             way = pe.way(owner)
             if command.write:
-                pe.request(
-                    self.start, order_of(record, STAGE_SEND, part), self._send, (way, size, bursts, part, ready[1])
-                )
+                self._request_send(way, size, bursts, part, ready)
             else:
                 arrival = self.start + way.request_ps
                 order = order_of(record, STAGE_ARRIVAL, part)
-                pe.request(arrival, order, self._read, (way, size, bursts, ready), way.slice)
+                pe.request(arrival, order, self._read, (way, size, bursts, part, ready), way.slice)
+
+    def _request_send(self, way: Way, size: int, bursts: Bursts, part: int, ready: Ready) -> None:
+        order = order_of(self.record, STAGE_SEND, part)
+        self.pe.request(ready[0], order, self._send, (way, size, bursts, part, ready[1]))
 
     def _nothing(self, now: int, command: Dma) -> None:
         self._finish(DMA_WRITE if command.write else DMA_READ)
 
-    def _read(self, now: int, argument: tuple[Way, int, Bursts, Ready]) -> None:
-        way, size, bursts, (sent, path) = argument
+    def _read(self, now: int, argument: tuple[Way, int, Bursts, int, Ready]) -> None:
+        way, size, bursts, part, (sent, path) = argument
         ended = book_read(self.pe, way, size, bursts, now, sent, path, self.record)
-        self._ended(way, ended, ON_DMA_READ, DMA_READ)
+        if self.update:
+            self._request_send(way, size, bursts, part, ended)
+        else:
+            self._ended(way, ended, ON_DMA_READ, DMA_READ)
 
     def _send(self, now: int, argument: tuple[Way, int, Bursts, int, Path]) -> None:
         way, size, bursts, part, path = argument
@@ -199,12 +204,14 @@ class Transfer:
         sent = server.book(now, path, self.record, DMA_WRITE, sending)[0] - sending
         order = order_of(self.record, STAGE_SEND, part)
         self.pe.request(sent + head, order, self._write, (way, size, bursts, (sent, base)), way.slice)
-        self.start = min(self.start, sent) if part else sent
+        if not self.update:
+            self.start = min(self.start, sent) if part else sent
 
     def _write(self, now: int, argument: tuple[Way, int, Bursts, Ready]) -> None:
         way, size, bursts, (sent, path) = argument
-        ended = book_write(self.pe, way, size, bursts, now, sent, path, self.record)
-        self._ended(way, ended, ON_DMA_WRITE, DMA_WRITE)
+        part = DMA_READ if self.update else DMA_WRITE
+        ended = book_write(self.pe, way, size, bursts, now, sent, path, self.record, part)
+        self._ended(way, ended, ON_DMA_READ if self.update else ON_DMA_WRITE, part)
 
     def _ended(self, way: Way, ended: Ready, engine: int, part: int) -> None:
         end, path = ended
@@ -258,7 +265,17 @@ def book_read(pe: Pe, way: Way, size: int, bursts: Bursts, now: int, sent: int, 
     return end, hold(pe, way.slice, end, step(base, record, DMA_READ, end - base_end))
 
 
-def book_write(pe: Pe, way: Way, size: int, bursts: Bursts, now: int, sent: int, path: Path, record: int) -> Ready:
+def book_write(
+    pe: Pe,
+    way: Way,
+    size: int,
+    bursts: Bursts,
+    now: int,
+    sent: int,
+    path: Path,
+    record: int,
+    part: int = DMA_WRITE,
+) -> Ready:
     """The head of a write, sent at `sent`, arrives at its slice at `now`. Returns (end of its ack, path)."""
     _, _, arrived, held = way.write(size)
     start, first, last = way.slice.reserve(now, held, bursts, way.burst_ps)
@@ -266,4 +283,4 @@ def book_write(pe: Pe, way: Way, size: int, bursts: Bursts, now: int, sent: int,
     end = max(committed, sent + arrived + way.burst_ps) + way.ack_ps
     base, base_end = came_from(pe, way.slice, now, start, end, sent, path, record)
     pe.records.run(record, ON_HBM, first, last - first, way.slice.owner)
-    return end, hold(pe, way.slice, end, step(base, record, DMA_WRITE, end - base_end))
+    return end, hold(pe, way.slice, end, step(base, record, part, end - base_end))

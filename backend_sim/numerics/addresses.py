@@ -6,7 +6,7 @@ An access that leaves its allocation is an AhbmcError with the place of the op; 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -168,6 +168,31 @@ class AddressSpace:
         for allocation, lanes in self._by_allocation(chosen, itemsize, "the store", place):
             allocation.written()
             allocation.data.view(values.dtype)[(chosen[lanes] - allocation.base) // itemsize] = written[lanes]
+
+    def update(
+        self,
+        addresses: Array,
+        mask: Array | None,
+        values: Sequence[Array],
+        change: Callable[..., Array],
+        place: Place | None,
+    ) -> Array:
+        """Replace the elements at a block of addresses by `change(old, *values)` where `mask` is true; returns the old
+        ones, 0 in other lanes. Of equal addresses each sees what the lane before it left.
+        """
+        zero = np.zeros((), values[0].dtype)
+        before = np.zeros(addresses.shape, zero.dtype)
+        flat, old = addresses.reshape(-1), before.reshape(-1)
+        lanes = np.arange(flat.size) if mask is None else np.flatnonzero(mask)
+        given = [np.broadcast_to(v, addresses.shape).reshape(-1) for v in values]
+        while lanes.size:
+            # One lane of each address at a time, the first in order.
+            _, first = np.unique(flat[lanes], return_index=True)
+            now = lanes[first]
+            old[now] = self.gather(flat[now], None, zero, place)
+            self.scatter(flat[now], None, change(old[now], *(v[now] for v in given)), place)
+            lanes = np.delete(lanes, first)
+        return before
 
     def _by_allocation(
         self, addresses: Array, itemsize: int, what: str, place: Place | None

@@ -18,6 +18,7 @@ from ...dialects import ahbm
 from ...dialects.errors import place_of
 from ...dialects.pointer import PointerType
 from .addresses import AddressSpace
+from .atomics import change_of
 from .dtypes import Array, DType, convert, numpy_dtype
 from .elementwise import product
 from .math_kinds import math_function
@@ -129,6 +130,21 @@ def _scatter(op: Operation) -> Effect:
     return effect
 
 
+def _atomic(op: Operation) -> Effect:
+    assert isinstance(op, ahbm.AtomicOp)
+    place, dtype = place_of(op.location), numpy_dtype(op.buffer.type)
+    change, masked = change_of(op.kind.data, dtype), op.mask is not None
+
+    def effect(operands: Operands, memory: PeMemory) -> None:
+        base, index, *rest, buffer = operands
+        mask = rest.pop(0).array(memory.scratch) if masked else None
+        where = addresses(base, index, dtype, memory)
+        values = [content(o, dtype, memory) for o in rest]
+        buffer.array(memory.scratch)[...] = memory.space.update(where, mask, values, change, place)
+
+    return effect
+
+
 def _load_scalar(op: Operation) -> Effect:
     place = place_of(op.location)
 
@@ -192,6 +208,7 @@ SINGLE_OPS: Mapping[str, Callable[[Operation], Effect]] = {
     "ahbm.dma_write": _dma_write,
     "ahbm.gather": _gather,
     "ahbm.scatter": _scatter,
+    "ahbm.atomic": _atomic,
     "ahbm.load_scalar": _load_scalar,
     "ahbm.store_scalar": _store_scalar,
     "ahbm.gemm": _gemm,

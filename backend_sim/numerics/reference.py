@@ -23,6 +23,7 @@ from ...dialects.errors import AhbmcError, Category, Fault, Place, fail, place_o
 from ...dialects.pointer import PointerType
 from ...dialects.shapes import shape_of
 from .addresses import AddressSpace, Allocation, bytes_of
+from .atomics import change_of
 from .blas import single_threaded
 from .blocks import BLOCK_HANDLERS
 from .closures import Builder, Code, Slots, Step, compile_function
@@ -101,6 +102,7 @@ class _Machine:
             "tl.num_programs": self._num_programs,
             "tl.load": self._load,
             "tl.store": self._store,
+            "tl.atomic": self._atomic,
             "tl.load_region": self._load_region,
             "tl.store_region": self._store_region,
             "tl.gemm": self._gemm,
@@ -184,6 +186,22 @@ class _Machine:
                 self.space.scatter(np.asarray([slots[pointer]]), None, np.asarray([slots[value]], dtype), place)
 
         return store_block if isinstance(op.value.type, TensorType) else store_scalar
+
+    def _atomic(self, op: Operation, builder: Builder) -> Step:
+        assert isinstance(op, tl.AtomicOp)
+        place, dtype = place_of(op.location), numpy_dtype(op.result.type)
+        change, is_block = change_of(op.kind.data, dtype), isinstance(op.result.type, TensorType)
+        pointer, out = builder.slot(op.pointer), builder.slot(op.result)
+        values = builder.slots([op.value, *((op.compare,) if op.compare is not None else ())])
+        mask = builder.slot(op.mask) if op.mask is not None else builder.fresh()
+
+        def step(slots: Slots) -> None:
+            given = [np.asarray(slots[v], dtype) for v in values]
+            chosen = None if slots[mask] is None else np.asarray(slots[mask])
+            old = self.space.update(np.asarray(slots[pointer]), chosen, given, change, place)
+            slots[out] = old if is_block else scalar(old, dtype)
+
+        return step
 
     def _load_region(self, op: Operation, builder: Builder) -> Step:
         assert isinstance(op, tl.LoadRegionOp)

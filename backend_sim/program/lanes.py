@@ -126,7 +126,7 @@ class Lanes:
             **OPERAND_HANDLERS,
             **{name: _on_lanes(name) for name in SCALAR_HANDLERS if name != "arith.constant"},
             **{f"ahbm.{name}": _nothing for name in quiet},
-            **dict.fromkeys(("ahbm.read_scalar", "ahbm.gather", "ahbm.scatter", "ahbm.cut"), _refuse),
+            **dict.fromkeys(("ahbm.read_scalar", "ahbm.gather", "ahbm.scatter", "ahbm.atomic", "ahbm.cut"), _refuse),
             "ahbm.program_id": self._program_id,
             "ahbm.num_programs": self._num_programs,
             "ahbm.dma_read": self._transfer,

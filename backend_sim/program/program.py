@@ -140,6 +140,7 @@ class Program:
             "ahbm.store_scalar": self._store_scalar,
             "ahbm.gather": self._indexed,
             "ahbm.scatter": self._indexed,
+            "ahbm.atomic": self._indexed,
             "ahbm.gemm": self._gemm,
             "ahbm.math": self._math,
             "ahbm.copy": self._copy,
@@ -267,16 +268,17 @@ class Program:
         return step
 
     def _indexed(self, op: Operation, builder: Builder) -> Step:
-        """A gather or scatter: which bursts it needs depends on the indices and the mask."""
-        assert isinstance(op, ahbm.GatherOp | ahbm.ScatterOp)
-        write = isinstance(op, ahbm.ScatterOp)
+        """A gather, scatter or atomic: which bursts it needs depends on the indices and the mask."""
+        assert isinstance(op, ahbm.GatherOp | ahbm.ScatterOp | ahbm.AtomicOp)
+        write, update = isinstance(op, ahbm.ScatterOp), isinstance(op, ahbm.AtomicOp)
         base, index = builder.slot(op.base), builder.slot(op.index)
         mask = builder.slot(op.mask) if op.mask is not None else builder.fresh()
         sources, view = builder.slots(op.operands), self.view_slot(builder)
         site, issue, place = self.site(op, str(shape_of(op.buffer.type))), self.issue_ps(op), place_of(op.location)
-        dtype, what = numpy_dtype(op.buffer.type), "the store" if write else "the load"
+        dtype, what = numpy_dtype(op.buffer.type), "the store" if write else "the atomic" if update else "the load"
         chosen_by = (op.index,) if op.mask is None else (op.index, op.mask)
         known_by, here_of = ranges_of(chosen_by, builder), ranges_of((op.buffer,), builder)
+        taken_of = ranges_of(op.operands if write else op.operands[:-1], builder)
         if isinstance(op.index.type, ahbm.BufferType) or op.mask is not None:
             self.reads_values = True
 
@@ -290,9 +292,11 @@ class Program:
 
             def then(slots: Slots, where: Any) -> Command:
                 bounds, shares = slots[view].lanes(where, dtype.itemsize, what, place)
-                hbm, here, reads = (bounds,) if shares else (), here_of(slots), known_by(slots)
-                reads, writes = (reads + here, hbm) if write else (reads + hbm, here)
-                return Dma(site, issue, write, write, reads, writes, shares, len(where) * dtype.itemsize, operands)
+                hbm: tuple[Range, ...] = (bounds,) if shares else ()
+                reads = taken_of(slots) + (() if write else hbm)
+                writes = (() if write else here_of(slots)) + (hbm if write or update else ())
+                useful = len(where) * dtype.itemsize
+                return Dma(site, issue, write, write or update, reads, writes, shares, useful, operands, update)
 
             if isinstance(numbers, Index) and chosen is None:
                 return then(slots, numbers.array().reshape(-1).astype(np.int64) * dtype.itemsize + start)

@@ -13,15 +13,14 @@ from .commands import (
     CyclesOp,
     DmaReadOp,
     DmaWriteOp,
-    GatherOp,
     GemmOp,
     LoadScalarOp,
     MathOp,
-    ScatterOp,
     StoreScalarOp,
     WaitOp,
 )
 from .composite import CompositeOp
+from .indexed import AtomicOp, GatherOp, ScatterOp
 from .types import BufferType, IndexType, Scope, SpecAttr
 from .values import (
     AddPtrOp,
@@ -39,6 +38,7 @@ __all__ = [
     "AHBM",
     "AddPtrOp",
     "AllocOp",
+    "AtomicOp",
     "BufferType",
     "CommandOp",
     "CompositeOp",
@@ -86,6 +86,7 @@ AHBM = Dialect(
         DmaWriteOp,
         GatherOp,
         ScatterOp,
+        AtomicOp,
         LoadScalarOp,
         StoreScalarOp,
         GemmOp,

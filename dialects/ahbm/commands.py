@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, StringAttr, UnitAttr, i1, i64
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, StringAttr, UnitAttr, i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AnyAttr,
@@ -17,7 +17,6 @@ from xdsl.irdl import (
     ParsePropInAttrDict,
     irdl_op_definition,
     operand_def,
-    opt_operand_def,
     opt_prop_def,
     prop_def,
     var_operand_def,
@@ -28,11 +27,10 @@ from ..pointer import PointerType
 from ..region import RegionType
 from ..shapes import element_of, require, shape_of
 from ..tl.compute import FLOAT_PREDICATES, INTEGER_PREDICATES, REDUCE_KINDS
-from .types import SCALAR_BYTES, BufferType, IndexType, operand_bytes
+from .types import SCALAR_BYTES, BufferType, operand_bytes
 
 # Bytes of the single-op descriptors (latency model, section 3); the list is a contract.
 DMA_BYTES = 17
-INDEX_HANDLE_BYTES = 8
 GEMM_BYTES = 40
 MATH_BYTES = 14
 COPY_BYTES = 24
@@ -106,75 +104,6 @@ class DmaWriteOp(CommandOp):
 
     def verify_(self) -> None:
         _require_same(self.region, self.buffer)
-
-
-class _Indexed(CommandOp):
-    BYTES: ClassVar[int] = DMA_BYTES + INDEX_HANDLE_BYTES
-
-    base = operand_def(PointerType)
-    index = operand_def(BufferType | IndexType)
-    mask = opt_operand_def(BufferType)
-    buffer = operand_def(BufferType)
-
-    def verify_(self) -> None:
-        shape = shape_of(self.buffer.type)
-        require(shape_of(self.index.type) == shape, "the index is {}, the block {}", self.index.type, self.buffer.type)
-        require(isinstance(element_of(self.index.type), IntegerType), "an index of {}", element_of(self.index.type))
-        assert isinstance(self.base.type, PointerType)
-        require(
-            self.base.type.element_type == element_of(self.buffer.type), "{} at a {}", self.buffer.type, self.base.type
-        )
-        if self.mask is not None:
-            require(
-                shape_of(self.mask.type) == shape and element_of(self.mask.type) == i1,
-                "the mask is {}, the block {}",
-                self.mask.type,
-                self.buffer.type,
-            )
-
-
-@irdl_op_definition
-class GatherOp(_Indexed):
-    """Read `base + index[i]` into each lane i whose mask holds; the other lanes get `pad`. One burst per run of
-    addresses.
-    """
-
-    name = "ahbm.gather"
-    KIND: ClassVar[str] = "gather"
-
-    pad = opt_prop_def(FloatAttr | IntegerAttr)
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = (
-        "$base `[` $index `]` (`mask` `(` $mask^ `:` type($mask) `)`)? `,` $buffer attr-dict "
-        "`:` type($base) `,` type($index) `,` type($buffer)"
-    )
-
-    def __init__(
-        self,
-        base: SSAValue,
-        index: SSAValue,
-        mask: SSAValue | None,
-        buffer: SSAValue,
-        pad: FloatAttr | IntegerAttr | None = None,
-    ):
-        super().__init__(operands=[base, index, mask, buffer], properties={"pad": pad})
-
-
-@irdl_op_definition
-class ScatterOp(_Indexed):
-    """Write each lane i whose mask holds to `base + index[i]`; PE_CPU waits for the ack."""
-
-    name = "ahbm.scatter"
-    KIND: ClassVar[str] = "scatter"
-    BLOCKING: ClassVar[bool] = True
-
-    assembly_format = (
-        "$buffer `,` $base `[` $index `]` (`mask` `(` $mask^ `:` type($mask) `)`)? attr-dict "
-        "`:` type($buffer) `,` type($base) `,` type($index)"
-    )
-
-    def __init__(self, base: SSAValue, index: SSAValue, mask: SSAValue | None, buffer: SSAValue):
-        super().__init__(operands=[base, index, mask, buffer])
 
 
 @irdl_op_definition

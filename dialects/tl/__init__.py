@@ -8,6 +8,7 @@ their type, the op carries it.
 from xdsl.ir import Dialect
 
 from ..pointer import PointerType
+from .atomics import AtomicOp
 from .blocks import (
     BroadcastOp,
     ExpandDimsOp,
@@ -25,6 +26,7 @@ from .memory import AddPtrOp, CopyToOp, CyclesOp, LoadOp, LoadRegionOp, StoreOp,
 __all__ = [
     "TL",
     "AddPtrOp",
+    "AtomicOp",
     "BroadcastOp",
     "CastOp",
     "CmpOp",
@@ -65,6 +67,7 @@ TL = Dialect(
         AddPtrOp,
         LoadOp,
         StoreOp,
+        AtomicOp,
         LoadRegionOp,
         StoreRegionOp,
         WaitOp,

@@ -50,14 +50,16 @@ class AddPtrOp(IRDLOperation):
         require(self.result.type == pointer, "the result must be {}, not {}", pointer, self.result.type)
 
 
-def _pointee(pointer: Attribute) -> Attribute:
+def pointee(pointer: Attribute) -> Attribute:
+    """The type of what a pointer, or a block of pointers, points at."""
     element = element_of(pointer)
     require(isinstance(element, PointerType), "a pointer or a block of pointers is needed, not {}", pointer)
     assert isinstance(element, PointerType)
     return with_element(pointer, element.element_type)
 
 
-def _check_mask(pointer: Attribute, mask: SSAValue | None) -> None:
+def check_mask(pointer: Attribute, mask: SSAValue | None) -> None:
+    """Refuse a mask whose shape is not the pointer's."""
     if mask is not None:
         expected = with_element(pointer, i1)
         require(mask.type == expected, "the mask must be {}, not {}", expected, mask.type)
@@ -91,13 +93,13 @@ class LoadOp(IRDLOperation):
         hints: DictionaryAttr | None = None,
     ):
         super().__init__(
-            operands=[pointer, mask, other], properties={"hints": hints}, result_types=[_pointee(pointer.type)]
+            operands=[pointer, mask, other], properties={"hints": hints}, result_types=[pointee(pointer.type)]
         )
 
     def verify_(self) -> None:
-        expected = _pointee(self.pointer.type)
+        expected = pointee(self.pointer.type)
         require(self.result.type == expected, "the result must be {}, not {}", expected, self.result.type)
-        _check_mask(self.pointer.type, self.mask)
+        check_mask(self.pointer.type, self.mask)
         if self.other is not None:
             require(self.mask is not None, "other without a mask")
             require(self.other.type == expected, "other must be {}, not {}", expected, self.other.type)
@@ -131,9 +133,9 @@ class StoreOp(IRDLOperation):
         super().__init__(operands=[pointer, value, mask], properties={"hints": hints})
 
     def verify_(self) -> None:
-        expected = _pointee(self.pointer.type)
+        expected = pointee(self.pointer.type)
         require(self.value.type == expected, "the value must be {}, not {}", expected, self.value.type)
-        _check_mask(self.pointer.type, self.mask)
+        check_mask(self.pointer.type, self.mask)
 
 
 def check_block_of_region(block: Attribute, region: Attribute) -> None:

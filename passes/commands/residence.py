@@ -202,7 +202,7 @@ def _resident_values(op: Operation, resident: dict[SSAValue, None]) -> Iterator[
     match op:
         case tl.ReduceOp() | KeepOp():
             yield from scalars
-        case tl.LoadOp():
+        case tl.LoadOp() | tl.AtomicOp():
             yield from (r for r in scalars if is_float(r.type))
         case scf.ForOp():
             body = op.body.block

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xdsl.builder import Builder
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, i64
-from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.rewriter import InsertPoint
+from xdsl.ir import Operation, SSAValue
 
 from ...dialects import ahbm, tl
 from ...dialects.errors import Category, fail, place_of
-from ...dialects.pointer import PointerType
 from ...dialects.shapes import element_of, is_float, shape_of
-from .cpu_scalars import scalar_of, zero_of
+from .cpu_scalars import scalar_of
 from .emission import Emission, view_axes
 from .math_kinds import is_lane_by_lane, math_kind
+from .pointer_accesses import atomic, load, store
 from .residence import KeepOp, Residence, through_views
 
 
@@ -206,70 +204,6 @@ def _cycles(e: Emission, op: Operation) -> None:
     e.insert(ahbm.CyclesOp(op.cycles.value.data))
 
 
-def _load(e: Emission, op: Operation) -> None:
-    assert isinstance(op, tl.LoadOp)
-    if isinstance(op.pointer.type, PointerType):
-        _load_scalar(e, op)
-        return
-    base, index = e.pointers(op.pointer)
-    mask = None if op.mask is None else e.viewed(op.mask)
-    pad = None
-    if op.other is not None and e.residences[op.other] is Residence.UNIFORM:
-        owner = e.scalars[op.other].owner
-        if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, FloatAttr | IntegerAttr):
-            pad = owner.value
-    out = e.buffer(op.result)
-    e.insert(ahbm.GatherOp(base, index, mask, out, pad))
-    if op.other is not None and pad is None:
-        assert mask is not None
-        e.insert(ahbm.MathOp("select", [mask, out, e.operand(op.other)], out))
-
-
-def _load_scalar(e: Emission, op: tl.LoadOp) -> None:
-    """One element: a float stays in TCM, an integer goes on to PE_CPU, which computes with it."""
-    resident = e.residences[op.result] is Residence.BUFFER
-    buffer = e.buffer(op.result) if resident else e.alloc(ahbm.BufferType((), op.result.type), op.result)
-    load = ahbm.LoadScalarOp(op.pointer, buffer)
-    if op.mask is None:
-        e.insert(load)
-    else:
-        other = zero_of(op.result.type, e.insert) if op.other is None else e.operand(op.other)
-        fill = ahbm.CopyOp(other, buffer) if isinstance(other.type, ahbm.BufferType) else ahbm.FillOp(buffer, other)
-        _branch(e, op.mask, load, fill)
-    if not resident:
-        read = e.insert(ahbm.ReadScalarOp(buffer)).result
-        read.name_hint = op.result.name_hint
-        op.result.replace_all_uses_with(read)
-
-
-def _branch(e: Emission, condition: SSAValue, yes: Operation, no: Operation | None) -> None:
-    """`yes` where the condition of PE_CPU holds, else `no`."""
-    at = e.at.location
-    regions: list[Region] = []
-    for op in (yes, no):
-        block = Block()
-        builder = Builder(InsertPoint.at_end(block))
-        for each in (*((op,) if op is not None else ()), scf.YieldOp()):
-            each.location = at
-            builder.insert(each)
-        regions.append(Region(block))
-    e.insert(scf.IfOp(e.cpu(condition), [], regions[0], regions[1]))
-
-
-def _store(e: Emission, op: Operation) -> None:
-    assert isinstance(op, tl.StoreOp)
-    if isinstance(op.pointer.type, PointerType):
-        store = ahbm.StoreScalarOp(e.operand(op.value), op.pointer)
-        if op.mask is None:
-            e.insert(store)
-        else:
-            _branch(e, op.mask, store, None)
-        return
-    base, index = e.pointers(op.pointer)
-    mask = None if op.mask is None else e.viewed(op.mask)
-    e.insert(ahbm.ScatterOp(base, index, mask, e.packed(op.value)))
-
-
 _MAKERS: dict[type[Operation], Callable[[Emission, Operation], None]] = {
     tl.ReduceOp: _reduce,
     tl.TransOp: _trans,
@@ -280,6 +214,7 @@ _MAKERS: dict[type[Operation], Callable[[Emission, Operation], None]] = {
     tl.StoreRegionOp: _store_region,
     tl.WaitOp: _wait,
     tl.CyclesOp: _cycles,
-    tl.LoadOp: _load,
-    tl.StoreOp: _store,
+    tl.LoadOp: load,
+    tl.StoreOp: store,
+    tl.AtomicOp: atomic,
 }

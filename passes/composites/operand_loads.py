@@ -55,7 +55,7 @@ def _write_between(load: Operation, user: Operation) -> Operation | None:
     at = load.next_op
     while at is not None and at is not user:
         for inner in at.walk():
-            if isinstance(inner, tl.StoreOp | tl.StoreRegionOp | tl.WaitOp):
+            if isinstance(inner, tl.StoreOp | tl.StoreRegionOp | tl.AtomicOp | tl.WaitOp):
                 return inner
         at = at.next_op
     return None

@@ -102,6 +102,12 @@ CASES: list[tuple[str, str, str, str, str, str]] = [
     ("continue", "for i in range(n):\n    continue", "7:9", "continue", "`continue`", "if"),
     ("return in a loop", "for i in range(n):\n    return", "7:9", "return", "`return` inside a loop", ""),
     ("global", "global q", "6:5", "global q", "`global`", ""),
+    ("an atomic that floats do not have", "tl.atomic_and(x, 1)", "6:5", "tl.atomic_and(x, 1)",
+     "memory holds fp32; it takes integers of 32 and 64 bits", "wider type"),
+    ("an order of memory that is none", "tl.atomic_add(x, 1.0, sem='seq_cst')", "6:5",
+     "tl.atomic_add(x, 1.0, sem='seq_cst')", "'sem' is 'seq_cst'", "relaxed, acquire, release, acq_rel"),
+    ("an atomic of a block in one place", "tl.atomic_add(x, tl.arange(0, B))", "6:5",
+     "tl.atomic_add(x, tl.arange(0, B))", "'val' is a block", "one per lane"),
     ("a run-time power", "z = n ** 2", "6:9", "n ** 2", "'**' of run-time values", ""),
 ]  # fmt: skip
 

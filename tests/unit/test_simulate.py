@@ -13,6 +13,7 @@ from ahbmc.backend_sim.memory import Memory, Placement, Tensor
 from ahbmc.backend_sim.program.alike import key_of
 from ahbmc.backend_sim.program.program import Program
 from ahbmc.backend_sim.simulate import simulate
+from ahbmc.backend_sim.target.cost import dma_read_ps, dma_write_ps
 from ahbmc.backend_sim.target.machine_file import load_machine
 from ahbmc.dialects.errors import AhbmcError, Category
 from ahbmc.dialects.text import parse_module
@@ -215,6 +216,28 @@ def test_gather_pays_a_burst_per_run(index: list[int], bursts: int) -> None:
     assert run.memory["c"].tolist() == a[index].tolist()
     assert run.oplog.records["bytes_read"].tolist()[1] == bursts * 256
     assert run.oplog.records["useful_read"].tolist()[1] == 64
+
+
+ATOMIC = GATHER.replace("ahbm.gather %a[%j], %x", 'ahbm.atomic "add", %a[%j] value(%v : f32), %x').replace(
+    "  %x = ahbm.alloc", "  %v = arith.constant 1.5 : f32\n  %x = ahbm.alloc"
+)
+
+
+def test_an_atomic_reads_and_then_writes_each_run() -> None:
+    """One burst is read and written back: the time is that of a read and, from its end on, of a write with its ack."""
+    a, index = np.arange(32, dtype=np.float32), np.arange(16, dtype=np.int32)
+    tensors = (tensor("a", a), tensor("i", index), tensor("c", np.zeros(16, np.float32)))
+    run = simulate([Launch(function_of(ATOMIC), MACHINE, tensors, (1, 1, 1), {0: [(0, 0, 0)]})], values=True)
+    assert run.memory["c"].tolist() == list(range(16))
+    assert run.memory["a"].tolist() == [n + 1.5 * (n < 16) for n in range(32)]
+    records = run.oplog.records
+    assert (records["bytes_read"][1], records["bytes_written"][1]) == (256, 256)
+    took = records["end"][1] - records["issue_end"][1] - MACHINE.pe.sched.entry_dma_ps
+    assert took == dma_read_ps(MACHINE, 256) + dma_write_ps(MACHINE, 256)
+    # PE_CPU goes on at the ack; all of it counts as reading.
+    assert records["issue_start"][2] == records["end"][1]
+    parts = attribute(run.oplog).parts
+    assert sum(parts.values()) == run.latency_ps and parts["dma_read"] > took
 
 
 def test_an_address_outside_is_found_without_values() -> None:

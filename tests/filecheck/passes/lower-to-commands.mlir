@@ -198,3 +198,22 @@ func.func @scalars_only(%n: i64) -> i64 {
   }
   func.return %r : i64
 }
+
+// Changes: an atomic of a block goes by an index view and takes a scalar for every lane; one element is an index of one
+// lane, and PE_CPU reads what it found because an address needs it.
+// CHECK-LABEL: func.func @atomics
+// CHECK: ahbm.atomic "add", %p[%{{.*}}] value(%n : i32), %{{.*}} : !tl.ptr<i32>, !ahbm.index<16xi64>, !ahbm.buffer<16xi32, tcm>
+// CHECK: ahbm.atomic "xchg", %p[%{{.*}}] value(%n : i32), %[[T:.*]] : !tl.ptr<i32>, !ahbm.index<i64>, !ahbm.buffer<i32, tcm>
+// CHECK: %[[V:.*]] = ahbm.read_scalar %[[T]]
+// CHECK: ahbm.addptr %p, %[[V]]
+func.func @atomics(%p: !tl.ptr<i32>, %n: i32) {
+  %base = tl.splat %p : !tl.ptr<i32> -> tensor<16x!tl.ptr<i32>>
+  %i = tl.make_range {start = 0 : i32, end = 16 : i32} : tensor<16xi32>
+  %at = tl.addptr %base, %i : tensor<16x!tl.ptr<i32>>, tensor<16xi32> -> tensor<16x!tl.ptr<i32>>
+  %x = tl.splat %n : i32 -> tensor<16xi32>
+  %old = tl.atomic "add", %at, %x : tensor<16x!tl.ptr<i32>>, tensor<16xi32> -> tensor<16xi32>
+  %t = tl.atomic "xchg", %p, %n : !tl.ptr<i32>, i32 -> i32
+  %q = tl.addptr %p, %t : !tl.ptr<i32>, i32 -> !tl.ptr<i32>
+  tl.store %q, %n : !tl.ptr<i32>, i32
+  func.return
+}

@@ -152,6 +152,19 @@ func.func @f(%p: !tl.ptr<f16>, %b: !ahbm.buffer<8xf16, tcm>, %c: !ahbm.buffer<8x
 
 // -----
 
+// An atomic has what its kind needs; its value is one number or one for each lane.
+func.func @f(%p: !tl.ptr<f16>, %b: !ahbm.buffer<8xf16, tcm>, %c: !ahbm.buffer<4xf16, tcm>, %i: !ahbm.index<8xi32>, %x: f32) {
+  // expected-error @+1 {{'ahbm.atomic': an atomic 'or' of floats}}
+  ahbm.atomic "or", %p[%i] value(%b : !ahbm.buffer<8xf16, tcm>), %b : !tl.ptr<f16>, !ahbm.index<8xi32>, !ahbm.buffer<8xf16, tcm>
+  // expected-error @+1 {{'ahbm.atomic': !ahbm.buffer<4xf16, tcm> for !ahbm.buffer<8xf16, tcm>}}
+  ahbm.atomic "add", %p[%i] value(%c : !ahbm.buffer<4xf16, tcm>), %b : !tl.ptr<f16>, !ahbm.index<8xi32>, !ahbm.buffer<8xf16, tcm>
+  // expected-error @+1 {{'ahbm.atomic': f32 for !ahbm.buffer<8xf16, tcm>}}
+  ahbm.atomic "cas", %p[%i] value(%b : !ahbm.buffer<8xf16, tcm>) compare(%x : f32), %b : !tl.ptr<f16>, !ahbm.index<8xi32>, !ahbm.buffer<8xf16, tcm>
+  func.return
+}
+
+// -----
+
 // A scalar transfer moves one number of the pointer's type.
 func.func @f(%p: !tl.ptr<f16>, %b: !ahbm.buffer<8xf16, tcm>, %s: !ahbm.buffer<f32, tcm>, %x: f32) {
   // expected-error @+1 {{'ahbm.load_scalar': one element does not fill !ahbm.buffer<8xf16, tcm>}}

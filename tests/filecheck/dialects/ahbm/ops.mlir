@@ -73,6 +73,11 @@ func.func @transfers(%r: !ahbm.region<f16, 1>, %p: !tl.ptr<f16>, %b: !ahbm.buffe
   ahbm.gather %p[%i] mask(%m : !ahbm.buffer<16xi1, tcm>), %b : !tl.ptr<f16>, !ahbm.index<16xi32>, !ahbm.buffer<16xf16, tcm>
   // CHECK: ahbm.scatter %{{.*}}, %{{.*}}[%{{.*}}] mask(%{{.*}} : !ahbm.buffer<16xi1, tcm>) : !ahbm.buffer<16xf16, tcm>, !tl.ptr<f16>, !ahbm.index<16xi32>
   ahbm.scatter %b, %p[%i] mask(%m : !ahbm.buffer<16xi1, tcm>) : !ahbm.buffer<16xf16, tcm>, !tl.ptr<f16>, !ahbm.index<16xi32>
+  // The value of an atomic is a buffer, or a scalar for every lane; so is the comparand.
+  // CHECK: ahbm.atomic "add", %{{.*}}[%{{.*}}] mask(%{{.*}} : !ahbm.buffer<16xi1, tcm>) value(%{{.*}} : f16), %{{.*}} : !tl.ptr<f16>, !ahbm.index<16xi32>, !ahbm.buffer<16xf16, tcm>
+  ahbm.atomic "add", %p[%i] mask(%m : !ahbm.buffer<16xi1, tcm>) value(%x : f16), %b : !tl.ptr<f16>, !ahbm.index<16xi32>, !ahbm.buffer<16xf16, tcm>
+  // CHECK: ahbm.atomic "cas", %{{.*}}[%{{.*}}] value(%{{.*}} : !ahbm.buffer<16xf16, tcm>) compare(%{{.*}} : f16), %{{.*}} : !tl.ptr<f16>
+  ahbm.atomic "cas", %p[%i] value(%b : !ahbm.buffer<16xf16, tcm>) compare(%x : f16), %b : !tl.ptr<f16>, !ahbm.index<16xi32>, !ahbm.buffer<16xf16, tcm>
   // CHECK: ahbm.load_scalar %{{.*}}, %{{.*}} : !tl.ptr<f16>, !ahbm.buffer<f16, tcm>
   ahbm.load_scalar %p, %s : !tl.ptr<f16>, !ahbm.buffer<f16, tcm>
   // What is stored is a buffer of rank 0 or a scalar of PE_CPU.

@@ -303,3 +303,22 @@ func.func @f(%a: tensor<8x8xf16>) {
   // expected-error @+1 {{'tl.yield'}}
   tl.yield %a : tensor<8x8xf16>
 }
+
+// -----
+
+// An atomic is of a known kind, floats have no bits to combine, and all of it has the type of what the pointer points at.
+func.func @f(%p: tensor<8x!tl.ptr<f32>>, %x: tensor<8xf32>, %y: tensor<8xf16>, %m: tensor<4xi1>) {
+  // expected-error @+1 {{'tl.atomic': an atomic 'mul': it must be one of add, max, min, maxu, minu, and, or, xor, xchg, cas}}
+  %0 = tl.atomic "mul", %p, %x : tensor<8x!tl.ptr<f32>>, tensor<8xf32> -> tensor<8xf32>
+  // expected-error @+1 {{'tl.atomic': an atomic 'xor' of floats}}
+  %1 = tl.atomic "xor", %p, %x : tensor<8x!tl.ptr<f32>>, tensor<8xf32> -> tensor<8xf32>
+  // expected-error @+1 {{'tl.atomic': the value must be tensor<8xf32>, not tensor<8xf16>}}
+  %2 = tl.atomic "add", %p, %y : tensor<8x!tl.ptr<f32>>, tensor<8xf16> -> tensor<8xf16>
+  // expected-error @+1 {{'tl.atomic': an atomic 'cas' needs a comparand}}
+  %3 = tl.atomic "cas", %p, %x : tensor<8x!tl.ptr<f32>>, tensor<8xf32> -> tensor<8xf32>
+  // expected-error @+1 {{'tl.atomic': an atomic 'add' has no comparand}}
+  %4 = tl.atomic "add", %p, %x compare(%x : tensor<8xf32>) : tensor<8x!tl.ptr<f32>>, tensor<8xf32> -> tensor<8xf32>
+  // expected-error @+1 {{'tl.atomic': the mask must be tensor<8xi1>, not tensor<4xi1>}}
+  %5 = tl.atomic "add", %p, %x mask(%m : tensor<4xi1>) : tensor<8x!tl.ptr<f32>>, tensor<8xf32> -> tensor<8xf32>
+  func.return
+}

@@ -56,6 +56,18 @@ func.func @memory(%p: !tl.ptr<f16>, %i: i32, %b: tensor<8x!tl.ptr<f16>>, %o: ten
   func.return
 }
 
+// Atomics, of one element and of blocks; only `cas` has a comparand.
+// CHECK-LABEL: func.func @atomics
+func.func @atomics(%p: !tl.ptr<i32>, %i: i32, %b: tensor<8x!tl.ptr<f16>>, %x: tensor<8xf16>, %m: tensor<8xi1>) {
+  // CHECK: tl.atomic "maxu", %{{.*}}, %{{.*}} : !tl.ptr<i32>, i32 -> i32
+  %a = tl.atomic "maxu", %p, %i : !tl.ptr<i32>, i32 -> i32
+  // CHECK: tl.atomic "cas", %{{.*}}, %{{.*}} compare(%{{.*}} : i32) {hints = {sem = "relaxed"}} : !tl.ptr<i32>, i32 -> i32
+  %c = tl.atomic "cas", %p, %i compare(%a : i32) {hints = {sem = "relaxed"}} : !tl.ptr<i32>, i32 -> i32
+  // CHECK: tl.atomic "add", %{{.*}}, %{{.*}} mask(%{{.*}} : tensor<8xi1>) : tensor<8x!tl.ptr<f16>>, tensor<8xf16> -> tensor<8xf16>
+  %s = tl.atomic "add", %b, %x mask(%m : tensor<8xi1>) : tensor<8x!tl.ptr<f16>>, tensor<8xf16> -> tensor<8xf16>
+  func.return
+}
+
 // Ops that compute, on scalars and on blocks.
 // CHECK-LABEL: func.func @compute
 func.func @compute(%i: i32, %x: tensor<4x8xf32>, %c: tensor<4x8xi1>, %a: tensor<4x16xf16>, %b: tensor<16x8xf16>) {
