@@ -62,7 +62,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any
 
@@ -92,6 +92,7 @@ PART_OF_KIND: Mapping[str, str] = {
 }
 PARTS = ("issue", "dma_read", "fetch", "gemm", "math", "store", "dma_write", "copy", "ipcq", "queue", "wait", "idle")
 ENGINES = ("pe_cpu", "dma_read", "dma_write", "fetch", "gemm", "math", "store", "ipcq", "hbm", "noc")
+EXCLUSIVE = ("pe_cpu", "gemm", "math", "noc")  # engines whose servers hold one service at a time
 
 PROGRAM_COLUMNS = ("launch", "pe", "program", "start", "end", "first", "rows", "number")
 RECORD_COLUMNS = (
@@ -154,6 +155,12 @@ class OpLog:
         end = self.programs["end"]
         return int(end.max()) if len(end) else 0
 
+    @property
+    def links(self) -> tuple[str, ...]:
+        """The names "source>target" of the directed edges that `runs` of `noc` refer to."""
+        names: Sequence[str] = self.header.get("links", ())
+        return tuple(names)
+
     def repeats(self) -> Ints:
         """How many programs ran each record."""
         counts = np.zeros(len(self.records["site"]) + 1, dtype=np.int64)
@@ -203,17 +210,65 @@ class OpLog:
                 yield tables[name][column].astype("<i8").tobytes()
 
 
+@dataclass(frozen=True)
+class Stays:
+    """Stays of command instances on servers of one engine, a row each, in no order; times are absolute.
+
+    `owner` is the PE (of the slice's owner for `hbm`, the link for `noc`), `record` and `program` are rows of those
+    tables. Services of a run that follow each other without a gap are one stay.
+    """
+
+    owner: Ints
+    start: Ints
+    end: Ints
+    record: Ints
+    program: Ints
+
+
+def stays(log: OpLog, engine: str) -> Stays:
+    """Every stay on an engine, of all programs. PE_CPU is held by what it issues."""
+    if engine == "pe_cpu":
+        program, record = _pairs(log.programs["first"], log.programs["rows"])
+        base = log.programs["start"][program]
+        start, end = base + log.records["issue_start"][record], base + log.records["issue_end"][record]
+        return Stays(log.programs["pe"][program], start, end, record, program)
+    chosen = np.flatnonzero(log.runs["engine"] == ENGINES.index(engine))
+    column = {name: values[chosen] for name, values in log.runs.items()}
+    whole = column["period"] <= column["service"]
+    held = column["service"] + np.where(whole, (column["count"] - 1) * column["period"], 0)
+    count = np.where(whole, 1, column["count"])
+    # Runs are ordered by record, so those of a program are one slice of them.
+    low = np.searchsorted(column["record"], log.programs["first"], "left")
+    high = np.searchsorted(column["record"], log.programs["first"] + log.programs["rows"], "left")
+    program, run = _pairs(low, high - low)
+    which, step = _pairs(np.zeros(len(run), dtype=np.int64), count[run])
+    program, run = program[which], run[which]
+    start = log.programs["start"][program] + column["start"][run] + step * column["period"][run]
+    owner = np.where(column["unit"][run] >= 0, column["unit"][run], log.programs["pe"][program])
+    return Stays(owner, start, start + held[run], column["record"][run], program)
+
+
 def busy_intervals(log: OpLog, engine: str) -> dict[int, tuple[Ints, Ints]]:
-    """When each server of `engine` was busy: PE number (of the slice's owner for `hbm`, of the link for `noc`) ->
-    (starts, ends), absolute, ascending, disjoint and not touching. `pe_cpu` is busy while it issues."""
-    owner, start, end = _issues(log) if engine == "pe_cpu" else _services(log, ENGINES.index(engine))
-    order = np.lexsort((end, start, owner))
-    owner, start, end = owner[order], start[order], end[order]
-    found: dict[int, tuple[Ints, Ints]] = {}
+    """When each server of `engine` was busy: its owner (see `Stays`) -> (starts, ends), absolute, ascending, disjoint
+    and not touching."""
+    found = stays(log, engine)
+    order = np.lexsort((found.end, found.start, found.owner))
+    owner, start, end = found.owner[order], found.start[order], found.end[order]
     bounds = np.flatnonzero(np.diff(owner, prepend=-1, append=-1)) if len(owner) else np.zeros(0, dtype=np.int64)
-    for low, high in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-        found[int(owner[low])] = _union(start[low:high], end[low:high])
-    return found
+    return {
+        int(owner[low]): _union(start[low:high], end[low:high])
+        for low, high in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
+    }
+
+
+def busy_ps(log: OpLog, engine: str) -> dict[int, int]:
+    """How long each server of `engine` was busy: its owner (see `Stays`) -> ps, by ascending owner."""
+    if engine not in EXCLUSIVE:
+        return {owner: int((end - start).sum()) for owner, (start, end) in busy_intervals(log, engine).items()}
+    found = stays(log, engine)
+    total = np.zeros(int(found.owner.max(initial=-1)) + 1, dtype=np.int64)
+    np.add.at(total, found.owner, found.end - found.start)
+    return {owner: ps for owner, ps in enumerate(total.tolist()) if ps}
 
 
 def _union(start: Ints, end: Ints) -> tuple[Ints, Ints]:
@@ -224,34 +279,7 @@ def _union(start: Ints, end: Ints) -> tuple[Ints, Ints]:
     return start[firsts], reach[np.append(firsts[1:], len(start)) - 1]
 
 
-def _issues(log: OpLog) -> tuple[Ints, Ints, Ints]:
-    rows, records = _pairs(log, log.programs["first"], log.programs["rows"])
-    base = log.programs["start"][rows]
-    return (
-        log.programs["pe"][rows],
-        base + log.records["issue_start"][records],
-        base + log.records["issue_end"][records],
-    )
-
-
-def _services(log: OpLog, engine: int) -> tuple[Ints, Ints, Ints]:
-    """(owner, start, end) of every single service on an engine."""
-    chosen = np.flatnonzero(log.runs["engine"] == engine)
-    record = log.runs["record"][chosen]
-    # Runs are ordered by record, so those of a program are one slice of them.
-    low = np.searchsorted(record, log.programs["first"], "left")
-    high = np.searchsorted(record, log.programs["first"] + log.programs["rows"], "left")
-    rows, index = _pairs(log, low, high - low)
-    run = chosen[index]
-    count = log.runs["count"][run]
-    which = np.repeat(np.arange(len(run)), count)
-    step = np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count)
-    start = log.programs["start"][rows][which] + log.runs["start"][run][which] + step * log.runs["period"][run][which]
-    owner = np.where(log.runs["unit"][run] >= 0, log.runs["unit"][run], log.programs["pe"][rows])
-    return owner[which], start, start + log.runs["service"][run][which]
-
-
-def _pairs(log: OpLog, first: Ints, count: Ints) -> tuple[Ints, Ints]:
-    """(row of `programs`, index) for every index of [first, first + count) of each program."""
-    rows = np.repeat(np.arange(len(first)), count)
-    return rows, np.arange(len(rows)) - np.repeat(np.cumsum(count) - count, count) + np.repeat(first, count)
+def _pairs(first: Ints, count: Ints) -> tuple[Ints, Ints]:
+    """(i, j) for every i and every j of [first[i], first[i] + count[i])."""
+    i = np.repeat(np.arange(len(first)), count)
+    return i, np.arange(len(i)) - np.repeat(np.cumsum(count) - count, count) + np.repeat(first, count)

@@ -44,7 +44,8 @@ def write_files(
     def as_trace(file: TextIO) -> None:
         from ..backend_sim.analysis.trace import write_trace
 
-        write_trace(log, machine, file)
+        for note in write_trace(log, machine, file):
+            print(f"{arguments.trace}: note: {note}", file=sys.stderr)
 
     def as_text(file: TextIO) -> None:
         from ..backend_sim.analysis.oplog_text import write_text

@@ -1,12 +1,17 @@
-"""A trace that Perfetto and Chrome open: a process per PE, a thread per engine, a slice per stay of a command there.
+"""A trace that Perfetto and Chrome open, ordered by SIP, cube and PE.
 
-Slices of one engine never overlap: where transfers do, the later one begins where the earlier one's slice ends. So the
+A PE is a process, its engines are threads, a stay of a command on an engine is a slice; links are threads of a process
+per SIP. Counters show how busy HBM slices and the busiest links are over time.
+
+Slices of one thread never overlap: where transfers do, the later one begins where the earlier one's slice ends. So the
 durations of an engine's slices add up to its busy time, which is `engines[...]["busy_ns"]` of the summary:
 
     select thread.name, sum(extract_arg(slice.arg_set_id, 'args.dur_ps')) / 1000.0 as busy_ns
     from slice join thread_track on slice.track_id = thread_track.id join thread using (utid) group by thread.name
 
 Times of the format are microseconds; Perfetto keeps whole nanoseconds, so `args.dur_ps` has the exact duration too.
+With more than `MOST_SLICES` stays, those that begin on a thread within one interval of time are drawn as one slice; its
+`args` say how many they are and how long they take. `otherData` and the returned notes say so.
 """
 
 from __future__ import annotations
@@ -18,118 +23,193 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from ..oplog import ENGINES, Ints, OpLog
+from ..oplog import ENGINES, Ints, OpLog, stays
 from ..target.machine import Machine
 from ..target.topology import pe_name
 from .attribution import site_of, site_text
+from .busy import busy_over_time
+
+MOST_SLICES = 400_000  # 100 MB of text, which Perfetto opens
+_BINS = 200  # points of a counter
+_MOST_LINKS = 64  # links that have a counter
+_NETWORK = 1 << 20  # numbers of the processes of links, above those of PEs
+
+Event = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Slice:
-    """One stay of a command instance on an engine of a PE (for `hbm`, of the slice's owner); absolute ps."""
+class Slices:
+    """The slices of one engine, a row each, by owner and time; they never overlap. Times are absolute ps.
 
-    pe: int
+    `owner` is the PE (of the slice's owner for `hbm`), for `noc` the link. `record` and `program` are the rows of the
+    first stay, `stays` how many there are in it, and `busy` for how long.
+    """
+
     engine: str
-    start: int
-    end: int
-    record: int
-    program: int  # row of `programs`
+    owner: Ints
+    start: Ints
+    end: Ints
+    record: Ints
+    program: Ints
+    stays: Ints
+    busy: Ints
 
 
-def slices(log: OpLog) -> Iterator[Slice]:
-    """All slices, by PE, engine and time. Those that touch and belong to one command are one."""
-    owner, engine, start, end, record, program = _stays(log)
-    order = np.lexsort((record, end, start, engine, owner))
-    columns = (column[order].tolist() for column in (owner, engine, start, end, record, program))
-    open_: Slice | None = None
-    for pe, number, begin, finish, row, of in zip(*columns, strict=True):
-        name = ENGINES[int(number)]
-        if open_ is not None and (open_.pe, open_.engine) == (pe, name):
-            begin = max(begin, open_.end)
-            if finish <= begin:
-                continue
-            if begin == open_.end and (open_.record, open_.program) == (row, of):
-                open_ = Slice(pe, name, open_.start, finish, row, of)
-                continue
-        elif finish <= begin:
-            continue
-        if open_ is not None:
-            yield open_
-        open_ = Slice(pe, name, begin, finish, row, of)
-    if open_ is not None:
-        yield open_
+def slices(log: OpLog, engine: str) -> Slices:
+    """All stays on an engine without overlap. Those that touch and belong to one command are one."""
+    found = stays(log, engine)
+    order = np.lexsort((found.record, found.end, found.start, found.owner))
+    owner, start, end = found.owner[order], found.start[order], found.end[order]
+    # The latest end before each stay, of its owner: times of different owners are kept apart by more than the latency.
+    apart = owner * (log.latency_ps + 1)
+    reached = np.concatenate(([0], np.maximum.accumulate(end + apart)[:-1])) - apart if len(owner) else end
+    start = np.maximum(start, reached)
+    order, keep = order[end > start], end > start
+    owner, start, end = owner[keep], start[keep], end[keep]
+    record, program = found.record[order], found.program[order]
+    touch = (owner[1:] == owner[:-1]) & (start[1:] == end[:-1])
+    same = touch & (record[1:] == record[:-1]) & (program[1:] == program[:-1])
+    first, last = _groups(~same, len(owner))
+    one = np.ones(len(first), dtype=np.int64)
+    start, end = start[first], end[last]
+    return Slices(engine, owner[first], start, end, record[first], program[first], one, end - start)
 
 
-def _stays(log: OpLog) -> tuple[Ints, Ints, Ints, Ints, Ints, Ints]:
-    """(owner, engine, start, end, record, program) of every issue and every single service."""
-    programs, runs = log.programs, log.runs
-    rows, records = _pairs(programs["first"], programs["rows"])
-    base = programs["start"][rows]
-    issues = (
-        programs["pe"][rows],
-        np.full(len(rows), ENGINES.index("pe_cpu"), dtype=np.int64),
-        base + log.records["issue_start"][records],
-        base + log.records["issue_end"][records],
-        records,
-        rows,
-    )
-    low = np.searchsorted(runs["record"], programs["first"], "left")
-    high = np.searchsorted(runs["record"], programs["first"] + programs["rows"], "left")
-    rows, run = _pairs(low, high - low)
-    which, step = _pairs(np.zeros(len(run), dtype=np.int64), runs["count"][run])
-    rows, run = rows[which], run[which]
-    start = programs["start"][rows] + runs["start"][run] + step * runs["period"][run]
-    owner = np.where(runs["unit"][run] >= 0, runs["unit"][run], programs["pe"][rows])
-    services = (owner, runs["engine"][run], start, start + runs["service"][run], runs["record"][run], rows)
-    joined = [np.concatenate(pair) for pair in zip(issues, services, strict=True)]
-    return joined[0], joined[1], joined[2], joined[3], joined[4], joined[5]
+def merged(given: Slices, interval_ps: int) -> Slices:
+    """Slices that begin within one interval of time as one."""
+    begins = given.start // interval_ps
+    first, last = _groups((given.owner[1:] != given.owner[:-1]) | (begins[1:] != begins[:-1]), len(given.owner))
+
+    def total(column: Ints) -> Ints:
+        return np.add.reduceat(column, first) if len(first) else column
+
+    owner, record, program = (column[first] for column in (given.owner, given.record, given.program))
+    start, end = given.start[first], given.end[last]
+    return Slices(given.engine, owner, start, end, record, program, total(given.stays), total(given.busy))
 
 
-def _pairs(first: Ints, count: Ints) -> tuple[Ints, Ints]:
-    """(i, j) for every i and every j of [first[i], first[i] + count[i])."""
-    i = np.repeat(np.arange(len(first)), count)
-    return i, np.arange(len(i)) - np.repeat(np.cumsum(count) - count, count) + np.repeat(first, count)
+def _groups(opens: np.ndarray, rows: int) -> tuple[Ints, Ints]:
+    """(first, last) row of each group; `opens` says of each row but the first whether a group begins there."""
+    first = np.flatnonzero(np.concatenate((np.ones(min(rows, 1), dtype=np.bool_), opens)))
+    return first, np.append(first[1:], rows)[: len(first)] - 1
 
 
-def trace_events(log: OpLog, machine: Machine) -> Iterator[dict[str, Any]]:
-    """The events of Chrome's trace format: names of processes and threads, then complete events ("X")."""
-    named: set[tuple[int, str]] = set()
-    for found in slices(log):
-        thread = ENGINES.index(found.engine) + 1
-        if (found.pe, "") not in named:
-            named.add((found.pe, ""))
-            yield _meta("process_name", found.pe, 0, pe_name(machine, found.pe))
-        if (found.pe, found.engine) not in named:
-            named.add((found.pe, found.engine))
-            yield _meta("thread_name", found.pe, thread, found.engine)
-        site = site_of(log, found.record)
-        first, number = (int(log.programs[name][found.program]) for name in ("first", "number"))
-        yield {
-            "ph": "X",
-            "name": site_text(site),
-            "cat": site.kind,
-            "pid": found.pe + 1,
-            "tid": thread,
-            "ts": found.start / 1e6,
-            "dur": (found.end - found.start) / 1e6,
-            "args": {
-                "command": number + found.record - first,
-                "issued_by": pe_name(machine, int(log.programs["pe"][found.program])),
-                "program": int(log.programs["program"][found.program]),
-                "source": f"{site.file}:{site.line}:{site.column}" if site.line else "",
-                "dur_ps": found.end - found.start,
-            },
-        }
-
-
-def _meta(kind: str, pe: int, thread: int, name: str) -> dict[str, Any]:
-    # Perfetto gives process 0 a meaning of its own, so numbers start at 1.
-    return {"ph": "M", "name": kind, "pid": pe + 1, "tid": thread, "args": {"name": name}}
-
-
-def write_trace(log: OpLog, machine: Machine, file: TextIO) -> None:
-    """Write the trace as JSON, one event a line."""
-    file.write('{"displayTimeUnit":"ns","traceEvents":[\n')
-    for i, event in enumerate(trace_events(log, machine)):
-        file.write(("" if i == 0 else ",\n") + json.dumps(event, separators=(",", ":")))
+def write_trace(log: OpLog, machine: Machine, file: TextIO) -> tuple[str, ...]:
+    """Write the trace as JSON, one event a line. Returns what a reader must know about what it shows."""
+    found = [slices(log, engine) for engine in ENGINES]
+    notes: list[str] = []
+    total = _rows(found)
+    if total > MOST_SLICES:
+        found, interval_ps = _fewer(found, log.latency_ps)
+        notes.append(
+            f"{total:,} stays on engines and links are drawn as {_rows(found):,} slices: those of a thread that begin"
+            f" within {interval_ps / 1000:,.0f} ns are one, with their number and their busy time in its args"
+        )
+    if len(log.links) > _MOST_LINKS:
+        notes.append(f"the {_MOST_LINKS} busiest of {len(log.links):,} links have a counter")
+    head = {"machine": log.header.get("machine", machine.name), "latency_ps": log.latency_ps, "notes": notes}
+    file.write(f'{{"displayTimeUnit":"ns","otherData":{json.dumps(head)},"traceEvents":[')
+    separator = "\n"
+    for event in _events(log, machine, found):
+        file.write(separator + json.dumps(event, separators=(",", ":")))
+        separator = ",\n"
     file.write("\n]}\n")
+    return tuple(notes)
+
+
+def _rows(found: list[Slices]) -> int:
+    return sum(len(engine.owner) for engine in found)
+
+
+def _fewer(found: list[Slices], latency_ps: int) -> tuple[list[Slices], int]:
+    """No more than MOST_SLICES slices (or one per thread), and the interval within which slices are one."""
+    interval_ps = 1000
+    drawn = [merged(engine, interval_ps) for engine in found]
+    while _rows(drawn) > MOST_SLICES and interval_ps <= latency_ps:
+        interval_ps *= 2
+        drawn = [merged(engine, interval_ps) for engine in found]
+    return drawn, interval_ps
+
+
+def _events(log: OpLog, machine: Machine, found: list[Slices]) -> Iterator[Event]:
+    yield from _names(log, machine, found)
+    for engine in found:
+        yield from _slices(log, machine, engine)
+    yield from _counters(log)
+
+
+def _names(log: OpLog, machine: Machine, found: list[Slices]) -> Iterator[Event]:
+    """Names of processes and threads and their order: PEs as they are numbered, then the links of each SIP."""
+    pes = sorted({owner for s in found if s.engine != "noc" for owner in set(s.owner.tolist())})
+    for pe in pes:
+        yield from _named("process", pe + 1, 0, pe_name(machine, pe), pe)
+    for s in found:
+        for owner in sorted(set(s.owner.tolist())) if s.engine != "noc" else ():
+            yield from _named("thread", owner + 1, ENGINES.index(s.engine) + 1, s.engine, ENGINES.index(s.engine))
+    networks = {_network(link): _sip(link) for link in log.links}
+    for process, sip in sorted(networks.items()):
+        yield from _named("process", process, 0, f"{sip} links".strip(), process)
+    for i, link in enumerate(log.links):
+        yield from _named("thread", _network(link), i + 1, link, i)
+
+
+def _sip(link: str) -> str:
+    """`sip0` of a link that begins in SIP 0; nothing for one that begins outside of all."""
+    first = link.partition(".")[0]
+    return first if first.startswith("sip") else ""
+
+
+def _network(link: str) -> int:
+    """The number of the process of a link."""
+    sip = _sip(link)
+    return _NETWORK + (1 + int(sip.removeprefix("sip")) if sip else 0)
+
+
+def _named(what: str, process: int, thread: int, name: str, order: int) -> Iterator[Event]:
+    # Perfetto gives process 0 a meaning of its own, so numbers start at 1.
+    where = {"ph": "M", "pid": process, "tid": thread}
+    yield {"name": f"{what}_name", **where, "args": {"name": name}}
+    yield {"name": f"{what}_sort_index", **where, "args": {"sort_index": order}}
+
+
+def _slices(log: OpLog, machine: Machine, found: Slices) -> Iterator[Event]:
+    """Complete events ("X"), by thread and time."""
+    links = log.links if found.engine == "noc" else ()
+    first, numbers, pes, ids = (log.programs[name].tolist() for name in ("first", "number", "pe", "program"))
+    columns = (
+        column.tolist()
+        for column in (found.owner, found.start, found.end, found.record, found.program, found.stays, found.busy)
+    )
+    for owner, start, end, record, program, count, busy in zip(*columns, strict=True):
+        process, thread = (owner + 1, ENGINES.index(found.engine) + 1)
+        if links:
+            process, thread = _network(links[int(owner)]), owner + 1
+        event: Event = {"ph": "X", "pid": process, "tid": thread, "ts": start / 1e6, "dur": (end - start) / 1e6}
+        if count > 1:
+            yield {**event, "name": f"{count:,} stays", "cat": "merged", "args": {"stays": count, "dur_ps": busy}}
+            continue
+        site = site_of(log, record)
+        args = {
+            "command": numbers[program] + record - first[program],
+            "issued_by": pe_name(machine, pes[program]),
+            "program": ids[program],
+            "source": f"{site.file}:{site.line}:{site.column}" if site.line else "",
+            "dur_ps": busy,
+        }
+        yield {**event, "name": site_text(site), "cat": site.kind, "args": args}
+
+
+def _counters(log: OpLog) -> Iterator[Event]:
+    """How busy HBM slices and the busiest links are, in percent of each interval."""
+    links = log.links
+    for engine, most in (("hbm", None), ("noc", _MOST_LINKS)):
+        found = busy_over_time(log, engine, _BINS)
+        edges = found.edges_ps.tolist()
+        for owner in sorted(found.busiest[:most]):
+            name, process = ("hbm busy %", owner + 1) if engine == "hbm" else (links[owner], _network(links[owner]))
+            last = None
+            for at, share in zip(edges, [*found.share[owner].tolist(), 0.0], strict=True):
+                percent = round(100 * share, 1)
+                if percent != last:
+                    yield {"ph": "C", "pid": process, "name": name, "ts": at / 1e6, "args": {"busy": percent}}
+                    last = percent

@@ -1,125 +1,20 @@
-"""Views of an op-log: attribution, roofline, trace, summary, report. Made by hand, so that every figure is known."""
+"""Views of an op-log: attribution, roofline, summary, report. Made by hand, so that every figure is known."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
-from io import StringIO
 
-import numpy as np
 import pytest
 from ahbmc.backend_sim.analysis.attribution import attribute
 from ahbmc.backend_sim.analysis.oplog_text import lines
 from ahbmc.backend_sim.analysis.report import by_line, report, text
 from ahbmc.backend_sim.analysis.roofline import roofline
 from ahbmc.backend_sim.analysis.summary import Analysis, Run, gemm_windows, summary
-from ahbmc.backend_sim.analysis.trace import slices, write_trace
 from ahbmc.backend_sim.analysis.verdict import verdict
-from ahbmc.backend_sim.oplog import (
-    ENGINES,
-    PARTS,
-    PROGRAM_COLUMNS,
-    RECORD_COLUMNS,
-    RUN_COLUMNS,
-    SEGMENT_COLUMNS,
-    OpLog,
-    Site,
-    Table,
-)
-from ahbmc.backend_sim.target.machine_file import load_machine
+from ahbmc.backend_sim.oplog import PARTS
 from ahbmc.dialects.errors import Place, Sources
 from ahbmc.dialects.remarks import Remark
-
-MACHINE = load_machine("ahbm-2sip")
-
-
-@dataclass
-class Log:
-    """Builds an op-log row by row."""
-
-    sites: list[Site] = field(default_factory=list[Site])
-    rows: dict[str, list[dict[str, int]]] = field(
-        default_factory=lambda: {"programs": [], "records": [], "segments": [], "runs": []}
-    )
-
-    def site(self, kind: str, line: int) -> int:
-        self.sites.append(Site(kind, "(64, 32)" if kind.startswith("dma") else kind, 17, "k.py", line, 5))
-        return len(self.sites) - 1
-
-    def add(self, table: str, **values: int) -> None:
-        self.rows[table].append(values)
-
-    def record(
-        self, site: int, issue: tuple[int, int], issue_cause: int, ran: tuple[int, int], cause: int, **more: int
-    ) -> None:
-        times = {"issue_start": issue[0], "issue_end": issue[1], "start": ran[0], "end": ran[1], "window": ran[0]}
-        self.add("records", site=site, issue_cause=issue_cause, cause=cause, **{**times, **more})
-
-    def program(self, pe: int, start: int, end: int, first: int = 0, rows: int | None = None, launch: int = 0) -> None:
-        count = len(self.rows["records"]) - first if rows is None else rows
-        number = sum(row["rows"] for row in self.rows["programs"] if row["pe"] == pe)
-        self.add(
-            "programs", launch=launch, pe=pe, program=0, start=start, end=end, first=first, rows=count, number=number
-        )
-
-    def build(self) -> OpLog:
-        columns = (
-            ("programs", PROGRAM_COLUMNS),
-            ("records", RECORD_COLUMNS),
-            ("segments", SEGMENT_COLUMNS),
-            ("runs", RUN_COLUMNS),
-        )
-        tables: dict[str, Table] = {
-            name: {c: np.array([row.get(c, 0) for row in self.rows[name]], dtype=np.int64) for c in names}
-            for name, names in columns
-        }
-        return OpLog({"schema": 1}, tuple(self.sites), **tables)
-
-
-def run_on(log: Log, record: int, engine: str, start: int, service: int, count: int = 1, slice_: int = -1) -> None:
-    """`count` services of a record on an engine, one after the other."""
-    log.add(
-        "runs",
-        record=record,
-        engine=ENGINES.index(engine),
-        unit=slice_,
-        start=start,
-        service=service,
-        period=service,
-        count=count,
-    )
-
-
-def one_product(pe: int = 0) -> Log:
-    """load, load, gemm (waits for the second load), wait of 8 cycles, store: one program of one PE.
-
-    issue 0-9, 9-18; loads leave at 10.51 and 19.51 and end at 39.51 and 48.51; gemm issued 48.51-58.51, runs
-    59.52-75.904; wait to 83.904; store issued to 92.904, leaves at 94.414, ends at 115.414 (ns).
-    """
-    log = Log()
-    load, gemm, wait, store = (
-        log.site("dma_read", 3),
-        log.site("gemm", 5),
-        log.site("wait", 6),
-        log.site("dma_write", 7),
-    )
-    log.record(load, (0, 9000), -1, (10510, 39510), 0, entry=1510, bytes_read=4096, useful_read=4096)
-    log.record(load, (9000, 18000), 0, (19510, 48510), 2, entry=1510, bytes_read=4096, useful_read=3000)
-    log.record(gemm, (48510, 58510), 3, (59520, 75904), 4, entry=1010, flops=2 * 32 * 64 * 32)
-    log.record(wait, (75904, 83904), 5, (83904, 83904), 6)
-    log.record(store, (83904, 92904), 6, (94414, 115414), 8, entry=1510, bytes_written=2048)
-    run_on(log, 0, "dma_read", 10510, 29000)
-    run_on(log, 0, "hbm", 12510, 16000, slice_=pe)
-    run_on(log, 1, "dma_read", 19510, 29000)
-    run_on(log, 1, "hbm", 28510, 16000, slice_=pe)
-    run_on(log, 2, "gemm", 59520, 16384)
-    run_on(log, 4, "dma_write", 94414, 21000)
-    run_on(log, 4, "hbm", 97414, 8000, slice_=pe)
-    log.program(pe, 0, 115414)
-    return log
-
-
-RUN = Run("k.py::kernel", "primitive", "pass", {}, {"compile": 0.1, "simulate": 0.2, "values": 0.0}, 7)
+from support_oplog import MACHINE, RUN, Log, one_product, run_on
 
 
 def test_attribution_walks_the_causes_and_adds_up() -> None:
@@ -207,7 +102,7 @@ def test_a_slice_that_several_pes_use_is_a_floor() -> None:
     site = log.site("dma_read", 1)
     for pe in range(3):
         log.record(site, (0, 0), -1, (0, 100000), 0, bytes_read=4096, useful_read=2048)
-        run_on(log, pe, "hbm", 16000 * pe, 16000, slice_=0)
+        run_on(log, pe, "hbm", 16000 * pe, 16000, unit=0)
         log.program(pe, 0, 100000, first=pe)
     assert roofline(log.build(), MACHINE).floors_ps["hbm"] == 24000
 
@@ -249,7 +144,7 @@ def test_sums_over_pes() -> None:
     site = log.site("dma_read", 9)
     log.record(site, (0, 9000), -1, (10510, 45000), 0, entry=1510, bytes_read=4096, useful_read=4096)
     run_on(log, first, "dma_read", 10510, 34490)
-    run_on(log, first, "hbm", 50000, 16000, slice_=0)
+    run_on(log, first, "hbm", 50000, 16000, unit=0)
     log.program(1, 0, 45000, first=first)
     found = summary(Analysis(log.build(), MACHINE), RUN)
     assert found["bytes"]["noc"] == 4096
@@ -285,38 +180,6 @@ def test_the_gemm_window_of_a_composite_opens_with_its_first_request() -> None:
     log.program(0, 0, 200000)
     log.program(0, 200000, 240000, first=0, rows=1, launch=1)
     assert gemm_windows(log.build()) == [(84510, 200000)]
-
-
-def test_slices_of_an_engine_never_overlap_and_add_up_to_its_busy_time() -> None:
-    """The two overlapping loads make two slices that touch; every engine's sum is the summary's busy time."""
-    log = one_product(pe=9).build()
-    found = [(s.start, s.end, s.record) for s in slices(log) if s.engine == "dma_read"]
-    assert found == [(10510, 39510, 0), (39510, 48510, 1)]
-    out = StringIO()
-    write_trace(log, MACHINE, out)
-    trace = json.loads(out.getvalue())["traceEvents"]
-    names = {(e["pid"], e["tid"]): e["args"]["name"] for e in trace if e["name"] == "thread_name"}
-    busy: dict[str, int] = {}
-    for event in trace:
-        if event["ph"] == "X":
-            engine = names[event["pid"], event["tid"]]
-            busy[engine] = busy.get(engine, 0) + event["args"]["dur_ps"]
-            assert event["dur"] * 1e6 == pytest.approx(event["args"]["dur_ps"])
-    engines = summary(Analysis(log, MACHINE), RUN)["engines"]
-    assert busy == {name: round(row["busy_ns"] * 1000) for name, row in engines.items() if row["busy_ns"]}
-    assert [e["args"]["name"] for e in trace if e["name"] == "process_name"] == ["sip0.cube1.pe1"]
-
-
-def test_services_of_one_command_that_touch_are_one_slice() -> None:
-    """48 tiles back to back: one slice of 48 services; a later tile makes another."""
-    log = Log()
-    site = log.site("composite", 1)
-    log.record(site, (0, 43000), -1, (43000, 900000), 0)
-    run_on(log, 0, "gemm", 43000, 16384, count=48)
-    run_on(log, 0, "gemm", 880000, 16384)
-    log.program(0, 0, 900000)
-    found = [(s.start, s.end) for s in slices(log.build()) if s.engine == "gemm"]
-    assert found == [(43000, 43000 + 48 * 16384), (880000, 896384)]
 
 
 def test_the_report_says_where_the_time_went_and_why() -> None:
