@@ -43,6 +43,7 @@ def argument_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     _add_run(commands.add_parser("run", help="run a workload: latency, where it went, checked numbers"))
     _add_compile(commands.add_parser("compile", help="compile a kernel and print its IR"))
+    _add_probe(commands.add_parser("probe", help="probe single messages on a machine: latency and its terms"))
     _add_listings(commands)
     return parser
 
@@ -82,8 +83,35 @@ def _add_compile(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=_lazily("compile", "command"))
 
 
+def _add_probe(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Latency of single messages on an idle machine, with hops, overhead, drain, wire, bottleneck and utilisation:"
+        " the published suite adapted to the machine, or one pair of ends with --from and --to."
+    )
+    parser.epilog = (
+        "Ends: sip0.cube0.pe0 (a PE), sip0.cube4.hbm0 (slice 0 of a cube), sip0.host (the host end of the IO chiplet)."
+        f" F may be - for standard output. {_EPILOG}"
+    )
+    add = parser.add_argument
+    _add_machine(parser, default="ahbm-2sip")
+    add("--set", action="append", default=[], metavar="machine.PATH=VALUE", help="machine.hbm.channel_gb_per_s=64, ...")
+    add("--from", dest="source", metavar="END", help="where the message starts")
+    add("--to", dest="target", metavar="END", help="where it ends")
+    add("--bytes", metavar="N,N,...", help="sizes: 256,4096 (default: the published ones)")
+    add("--path", choices=("dma", "raw", "ipcq", "h2d", "d2h"), help="dma: PE to slice is a write, slice to PE a read;"
+        " raw, ipcq: PE to PE; h2d, d2h: host to slice and back (default: all that fit)")  # fmt: skip
+    add("--json", metavar="F", help="write the rows as a JSON list")
+    add("--plot", metavar="F", help="draw latency and utilisation over size: F.svg or F.png (needs matplotlib)")
+    parser.set_defaults(command=_lazily("probe", "command"))
+
+
+def _add_machine(parser: argparse.ArgumentParser, default: str | None = None) -> None:
+    help_ = "name of a machine (see `ahbmc machines`) or a machine file"
+    parser.add_argument("--machine", metavar="M", default=default, help=help_)
+
+
 def _add_common(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--machine", metavar="M", help="name of a machine (see `ahbmc machines`) or a machine file")
+    _add_machine(parser)
     parser.add_argument(
         "--pipeline", metavar="P", help="name of a pipeline (see `ahbmc pipelines`) or a list of passes"
     )

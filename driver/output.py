@@ -1,4 +1,4 @@
-"""Where a text that a command makes goes: a file, or standard output for `-`."""
+"""Where what a command makes goes: a file, or standard output for `-`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,19 @@ def write(file: str, text: str, place: Place | None = None) -> None:
     """Write text to a file, or to standard output for `-`. Raises AhbmcError where the file cannot be written."""
     if file == "-":
         sys.stdout.write(text)
-        return
+    else:
+        write_bytes(file, text.encode(), place)
+
+
+def write_bytes(file: str, data: bytes, place: Place | None = None) -> None:
+    """Write a binary file (a picture), or to standard output for `-`. Raises AhbmcError where it cannot be written."""
     try:
-        Path(file).write_text(text, encoding="utf-8")
+        if file == "-":
+            sys.stdout.buffer.write(data)
+        else:
+            Path(file).write_bytes(data)
+    except BrokenPipeError:
+        raise
     except OSError as error:
         hint = "give a file in a folder that exists and can be written, or - for standard output"
         raise fail(f"cannot write {file}: {error.strerror}", place, hint=hint) from None

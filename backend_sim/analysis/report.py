@@ -52,7 +52,9 @@ def by_line(analysis: Analysis, sources: Sources | None = None) -> RenderableTyp
         site = site_of(analysis.log, share.record)
         of_line = lines.setdefault((site.file, site.line), {})
         of_line[share.part] = of_line.get(share.part, 0) + share.ps
-    table = _table("Latency by line", ("line", "left"), ("ns", "right"), ("share", "right"), ("text and parts", "left"))
+    table = plain_table(
+        "Latency by line", ("line", "left"), ("ns", "right"), ("share", "right"), ("text and parts", "left")
+    )
     total, sources = analysis.log.latency_ps, sources or Sources()
     for (file, line), parts in sorted(lines.items(), key=lambda item: (-sum(item[1].values()), item[0])):
         ps = sum(parts.values())
@@ -67,7 +69,8 @@ def ns(ps: int) -> str:
     return f"{ps / 1000:,.2f}"
 
 
-def _table(title: str, *columns: tuple[str, str]) -> Table:
+def plain_table(title: str, *columns: tuple[str, str]) -> Table:
+    """An empty table without lines; each column is (name, side)."""
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for name, side in columns:
         table.add_column(name, justify="right" if side == "right" else "left", no_wrap=side == "right")
@@ -102,7 +105,7 @@ def _many(count: int, word: str) -> str:
 
 
 def _attribution(analysis: Analysis) -> Table:
-    table = _table(
+    table = plain_table(
         "Where the time went", ("part", "left"), ("ns", "right"), ("share", "right"), ("largest commands", "left")
     )
     total = analysis.log.latency_ps
@@ -149,7 +152,7 @@ def _where(file: str, line: int) -> str:
 
 
 def _engines(analysis: Analysis) -> Table:
-    table = _table("Engines", ("engine", "left"), ("busy ns", "right"), ("utilization", "right"), ("", "left"))
+    table = plain_table("Engines", ("engine", "left"), ("busy ns", "right"), ("utilization", "right"), ("", "left"))
     for name, row in analysis.engines.items():
         if row["busy_ns"]:
             bar = "█" * round(row["utilization"] * _BAR)
@@ -161,7 +164,7 @@ def _engines(analysis: Analysis) -> Table:
 def _figures(analysis: Analysis) -> Table:
     log, moved = analysis.log, analysis.moved_bytes
     total, most = analysis.issue_cycles
-    table = _table("Commands and bytes", ("what", "left"), ("how many", "left"))
+    table = plain_table("Commands and bytes", ("what", "left"), ("how many", "left"))
     commands = log.commands()
     kinds = ", ".join(f"{kind} {count:,}" for kind, count in commands.items() if kind != "total")
     table.add_row("commands", f"{commands['total']:,}" + (f" ({kinds})" if kinds else ""))
@@ -177,7 +180,7 @@ def _figures(analysis: Analysis) -> Table:
 
 def _remarks(remarks: Sequence[Remark]) -> Table:
     """Counts by subject and outcome; each refusal with its line and reason, once."""
-    table = _table("What the compiler did", ("subject", "left"), ("outcome", "right"), ("where and why", "left"))
+    table = plain_table("What the compiler did", ("subject", "left"), ("outcome", "right"), ("where and why", "left"))
     counts: dict[tuple[str, str], list[Remark]] = {}
     for remark in remarks:
         counts.setdefault((remark.subject, remark.outcome), []).append(remark)
@@ -196,7 +199,7 @@ def _reasons(remarks: Iterable[Remark]) -> Iterable[str]:
 
 
 def _outputs(run: Run) -> Table:
-    table = _table(
+    table = plain_table(
         "Outputs", ("name", "left"), ("shape", "left"), ("dtype", "left"), ("max error", "left"), ("ok", "left")
     )
     for name, output in run.outputs.items():

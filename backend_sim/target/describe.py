@@ -28,7 +28,12 @@ def describe(machine: Machine) -> str:
     rows = [("machine", f"{machine.name}: {machine.about}"), *_counts(machine), *_engines(machine), *_network(machine)]
     width = max(len(name) for name, _ in rows)
     text = "\n".join(f"{name:<{width}}  {text}" for name, text in rows) + "\n"
-    return text if machine.pes == machine.pes_per_cube else f"{text}\n{fill(_NOTE[machine.routing], 110)}\n"
+    return text if machine.pes == machine.pes_per_cube else f"{text}\n{fill(routing_note(machine), 110)}\n"
+
+
+def routing_note(machine: Machine) -> str:
+    """Which of the two routings the machine has, and how far the other is from it."""
+    return _NOTE[machine.routing]
 
 
 def _number(value: Fraction | int) -> str:

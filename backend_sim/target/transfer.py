@@ -62,8 +62,14 @@ def bottleneck(way: Route) -> Rate:
 
 @lru_cache(maxsize=65536)
 def write_commit_ps(machine: Machine, size: int, source: str, target: str) -> int:
-    """From the sending at `source` to the commit of the last byte in the HBM slice `target`."""
-    return send(machine, size, route(machine, source, target)).last + machine.hbm.burst_ps
+    """From the sending at `source` to the commit of the last byte in the HBM slice `target`: one burst after the last
+    flit is there and the slice, which takes the bytes at its own rate from the head on, is through with them.
+    """
+    way = route(machine, source, target)
+    train = send(machine, size, way)
+    head = train.first - way[-1].flit_ps(min(size, machine.noc.flit_bytes))
+    taken = head + service_ps(size, machine.hbm.slice_gb_per_s)
+    return max(train.last, taken) + machine.hbm.burst_ps
 
 
 @lru_cache(maxsize=65536)

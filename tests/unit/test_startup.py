@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 # A quarter of a second for xDSL, a tenth for numpy, on an idle core: too much for a list of names.
-SLOW = ("lark", "ml_dtypes", "numpy", "rich", "simpy", "xdsl")
+SLOW = ("lark", "matplotlib", "ml_dtypes", "numpy", "rich", "simpy", "xdsl")
 
 
 def loaded(program: str, arguments: list[str]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from ahbmc.backend_sim.engine.hbm import Slice, Way
 from ahbmc.backend_sim.target.machine_file import load_machine
 from ahbmc.backend_sim.target.quantities import Rate, round_half_up, service_ps
 from ahbmc.backend_sim.target.routing import route
@@ -68,6 +69,16 @@ def test_the_own_slice_takes_its_bytes_and_13_ns(size: int) -> None:
     expected = round_half_up(Fraction(size * 1000, 256)) + 13000
     assert abs(read_ps(MACHINE, size, PE0, "sip0.cube0.hbm_ctrl.0") - expected) <= 1
     assert abs(write_ack_ps(MACHINE, size, PE0, "sip0.cube0.hbm_ctrl.0") - expected) <= 1
+
+
+@pytest.mark.parametrize("size", [100, 256, 4100, 32768])
+def test_a_slow_slice_takes_its_own_time(size: int) -> None:
+    """A slice of 64 GB/s behind links of 256: the write that the engine models, held by the slice from its head on."""
+    slow = load_machine("ahbm-2sip", ["hbm.channel_gb_per_s=8"])
+    target = "sip0.cube0.hbm_ctrl.1"
+    _, head, last, held = Way(slow, 0, Slice(1)).write(size)
+    assert write_commit_ps(slow, size, PE0, target) == max(last, head + held) + slow.hbm.burst_ps
+    assert head + held > last
 
 
 def test_the_slowest_edge_is_the_bottleneck() -> None:

@@ -1,0 +1,123 @@
+"""`ahbmc probe`: the latency of single messages on a machine, with its terms; invariants; text, JSON and a plot."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..backend_sim.analysis.probe.ends import pairs_between, parse_end
+from ..backend_sim.analysis.probe.invariants import Invariant, invariants
+from ..backend_sim.analysis.probe.rows import measure
+from ..backend_sim.analysis.probe.suite import Job, Measured, Suite, pair_jobs, whole_suite
+from ..backend_sim.target.machine import Machine
+from ..backend_sim.target.machine_file import SET, load_machine
+from ..backend_sim.target.quantities import Bytes, quantity
+from ..dialects.errors import Sources, fail
+from .command_line import word_place
+from .output import write, write_bytes
+
+if TYPE_CHECKING:
+    Plot = Callable[[Machine, Sequence[Measured], str], bytes]
+
+CHECK_FAILED = 3
+WRONG_USAGE = 2
+INTERRUPTED = 130
+_PLOTS = ("svg", "png")
+_WIDTH = 150  # of the report where it is no terminal: a row of a table is a line
+
+
+def command(arguments: argparse.Namespace) -> int:
+    """`ahbmc probe`. Returns 3 where an invariant is broken; 130 after a user's interrupt, with what was measured."""
+    sources: Sources = arguments.sources
+    if (arguments.source is None) != (arguments.target is None):
+        print("ahbmc probe: error: --from and --to go together", file=sys.stderr)
+        return WRONG_USAGE
+    if [arguments.json, arguments.plot].count("-") > 1:
+        print("ahbmc probe: error: only one output can be -", file=sys.stderr)
+        return WRONG_USAGE
+    sources.add(SET, "\n".join(arguments.set))
+    machine = load_machine(arguments.machine, arguments.set, place=word_place(sources, arguments.machine))
+    suite = _suite(arguments, machine, sources)
+    kind, plot = _plot(arguments.plot, sources) if arguments.plot else ("", None)
+    measured, complete = _measure(machine, suite.jobs)
+    found = invariants([row for _, row in measured])
+    if arguments.json:
+        rows = [row.described() for _, row in measured]
+        write(arguments.json, f"{json.dumps(rows, indent=1)}\n", word_place(sources, arguments.json))
+    if plot:
+        write_bytes(arguments.plot, plot(machine, measured, kind), word_place(sources, arguments.plot))
+    if "-" not in (arguments.json, arguments.plot):
+        _print_report(machine, measured, found, suite)
+    if not complete:
+        print(f"interrupted: {len(measured)} of {len(suite.jobs)} rows were measured", file=sys.stderr)
+        return INTERRUPTED
+    broken = [f"{invariant.name}: {text}" for invariant in found for text in invariant.broken]
+    for text in broken:
+        print(f"invariant broken: {text}", file=sys.stderr)
+    return CHECK_FAILED if broken else 0
+
+
+def _suite(arguments: argparse.Namespace, machine: Machine, sources: Sources) -> Suite:
+    sizes = _sizes(arguments.bytes, sources) if arguments.bytes is not None else None
+    if arguments.source is None:
+        return whole_suite(machine, arguments.path, sizes)
+    place = word_place(sources, arguments.target)
+    source = parse_end(machine, arguments.source, word_place(sources, arguments.source))
+    target = parse_end(machine, arguments.target, place)
+    return Suite(pair_jobs(pairs_between(arguments.path, source, target, place), sizes), ())
+
+
+def _sizes(text: str, sources: Sources) -> list[int]:
+    """The sizes of `--bytes`: each once, in rising order."""
+    sizes: set[int] = set()
+    for word in text.split(","):
+        word = word.strip()
+        try:
+            sizes.add(quantity(Bytes, int(word) if word.isdecimal() else word))
+        except ValueError:
+            hint = "give sizes with commas between them, such as 256,4096 or 32KiB"
+            raise fail(f"`{word}` is no positive size in bytes", word_place(sources, text), hint=hint) from None
+    return sorted(sizes)
+
+
+def _plot(file: str, sources: Sources) -> tuple[str, Plot]:
+    """The kind of picture and what draws it: asked for before anything is measured. Raises AhbmcError without it."""
+    place, kind = word_place(sources, file), "svg" if file == "-" else Path(file).suffix.removeprefix(".")
+    if kind not in _PLOTS:
+        raise fail(f"a plot is a file .svg or .png; found {file}", place, hint="name it latency.svg or latency.png")
+    try:
+        from ..backend_sim.analysis.probe.plot import draw
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "matplotlib":
+            raise
+        hint = "install it with `pip install 'ahbmc[plot]'` or `pip install matplotlib`"
+        raise fail("a plot needs matplotlib, which is not installed", place, hint=hint) from None
+    return kind, draw
+
+
+def _measure(machine: Machine, jobs: Sequence[Job]) -> tuple[list[Measured], bool]:
+    """The rows of `jobs`, and whether they are all there: a user's interrupt keeps what was measured before it."""
+    measured: list[Measured] = []
+    try:
+        for job in jobs:
+            measured.append((job.group, measure(machine, job.pair, job.size)))
+    except KeyboardInterrupt:
+        return measured, False
+    return measured, True
+
+
+def _print_report(machine: Machine, measured: Sequence[Measured], found: Sequence[Invariant], suite: Suite) -> None:
+    from rich.console import Console
+
+    from ..backend_sim.analysis.probe.report import report
+    from ..backend_sim.analysis.report import text
+
+    parts = report(machine, measured, found, suite.left_out)
+    if sys.stdout.isatty():
+        Console().print(parts)
+    else:
+        sys.stdout.write(text(parts, width=_WIDTH))
