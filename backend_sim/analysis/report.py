@@ -17,10 +17,11 @@ from ...dialects.errors import Place, Sources
 from ...dialects.remarks import Remark
 from ..target.topology import pe_name
 from .attribution import Share, site_of, site_text
-from .summary import Analysis, Run, gemm
+from .summary import Analysis, Run, gemm, launches
 from .verdict import verdict
 
 _COMMANDS = 3  # commands of kernel text named per part
+_SERVERS = 4  # slices, and links, named
 _NAME = 40
 _BAR = 20
 _MANY_NS = 100_000  # from here the latency is given in microseconds too
@@ -29,7 +30,13 @@ _WORTH_A_LOOK = ("refused", "gathered")
 
 def report(analysis: Analysis, run: Run) -> RenderableType:
     """The whole report; `text` makes text of it."""
-    parts: list[RenderableType] = [_head(analysis, run), _attribution(analysis), _engines(analysis), _figures(analysis)]
+    parts: list[RenderableType] = [_head(analysis, run)]
+    if len(launches(analysis.log)) > 1:
+        parts.append(_launches(analysis))
+    parts += [_attribution(analysis), _engines(analysis)]
+    if len(analysis.pes) > 1:
+        parts.append(_busiest(analysis))
+    parts.append(_figures(analysis))
     if run.remarks:
         parts.append(_remarks(run.remarks))
     if run.outputs:
@@ -79,7 +86,7 @@ def plain_table(title: str, *columns: tuple[str, str]) -> Table:
 
 def _head(analysis: Analysis, run: Run) -> Text:
     log = analysis.log
-    programs, pes = len(log.programs["pe"]), len(set(log.programs["pe"].tolist()))
+    programs, pes = len(log.programs["pe"]), len(analysis.pes)
     head = Text()
     head.append(run.kernel, style="bold")
     head.append(
@@ -96,6 +103,8 @@ def _head(analysis: Analysis, run: Run) -> Text:
             f" in a window of {figures['window_ns']:,.2f} ns"
         )
     style = {"pass": "green", "fail": "bold red"}.get(run.check, "")
+    if pes > 1:
+        head.append(f"\ncritical PE {analysis.critical_pe}")
     head.append("\ncheck ").append(run.check, style=style)
     return head
 
@@ -152,12 +161,39 @@ def _where(file: str, line: int) -> str:
 
 
 def _engines(analysis: Analysis) -> Table:
-    table = plain_table("Engines", ("engine", "left"), ("busy ns", "right"), ("utilization", "right"), ("", "left"))
+    """Of several PEs also the least, the middle and the most busy one of each kind."""
+    several = len(analysis.pes) > 1
+    spread = (("min", "right"), ("median", "right"), ("max", "right")) if several else ()
+    table = plain_table(
+        "Engines", ("engine", "left"), ("busy ns", "right"), ("utilization", "right"), *spread, ("", "left")
+    )
     for name, row in analysis.engines.items():
         if row["busy_ns"]:
             bar = "█" * round(row["utilization"] * _BAR)
-            several = f" over {row['servers']:.0f} {'slices' if name == 'hbm' else 'PEs'}" if row["servers"] > 1 else ""
-            table.add_row(name, f"{row['busy_ns']:,.2f}", f"{row['utilization']:.1%}", bar.ljust(_BAR) + several)
+            of = {"hbm": "slices", "noc": "links"}.get(name, "PEs")
+            over = f" over {row['servers']:.0f} {of}" if row["servers"] > 1 else ""
+            shares = [f"{row[key]:.1%}" for key in ("utilization", *(key for key, _ in spread))]
+            table.add_row(name, f"{row['busy_ns']:,.2f}", *shares, bar.ljust(_BAR) + over)
+    return table
+
+
+def _busiest(analysis: Analysis) -> Table:
+    """The slices and links that are busy for longest."""
+    table = plain_table(
+        "Busiest slices and links", ("slice or link", "left"), ("busy ns", "right"), ("utilization", "right")
+    )
+    for servers in (analysis.slices, analysis.links):
+        for server in servers[:_SERVERS]:
+            table.add_row(Text(server.name), ns(server.busy_ps), f"{server.utilization:.1%}")
+        if rest := servers[_SERVERS:]:
+            table.add_row(f"and {len(rest):,} more", "", f"to {rest[-1].utilization:.1%}")
+    return table
+
+
+def _launches(analysis: Analysis) -> Table:
+    table = plain_table("Launches", ("launch", "right"), ("kernel", "left"), ("ns", "right"))
+    for i, (kernel, ps) in enumerate(launches(analysis.log)):
+        table.add_row(str(i), kernel, ns(ps))
     return table
 
 

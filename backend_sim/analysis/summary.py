@@ -1,14 +1,17 @@
 """The object that `run --json` writes: figures of one run, by name. The keys are a contract; times are ns.
 
     kernel machine pipeline latency_ns check commands issue_cycles issue_cycles_max
-    bytes {hbm_read, hbm_read_useful, hbm_write, ipcq, noc}   engines {name: {busy_ns, utilization, servers}}
+    bytes {hbm_read, hbm_read_useful, hbm_write, ipcq, noc}
+    engines {name: {busy_ns, utilization, servers, min, median, max}}   critical_pe
+    slices [{slice, busy_ns, utilization}]   links [{link, busy_ns, utilization}]   launches [{kernel, latency_ns}]
     attribution {part: ns}   attribution_commands [{part, ns, command, programs, what, place}]
     roofline {bound, floor_ns, fraction, floors_ns}   outputs   wall_s   events   gemm
     remarks [{pass, subject, outcome, reason, place}]
 
 `hbm_read` counts the bytes that moved, `hbm_read_useful` those of them that were asked for; `noc` the bytes that came
-from or went to another PE's slice. `engines` adds up the servers of a name (`servers` of them);
-`utilization` is their busy share of the latency. `gemm` is there if the workload has a GEMM: see `gemm_window`.
+from or went to another PE's slice. `engines` adds up the servers of a name (`servers` of them); `utilization` is their
+busy share of the latency, `min`, `median` and `max` are of single servers. `slices` and `links` are the busiest ones,
+`critical_pe` is the PE whose last command ends the run. `gemm` is there if the workload has a GEMM: see `gemm_window`.
 """
 
 from __future__ import annotations
@@ -22,14 +25,16 @@ from typing import Any
 import numpy as np
 
 from ...dialects.remarks import Remark
-from ..oplog import ENGINES, OpLog, busy_intervals
+from ..oplog import ENGINES, OpLog
 from ..target.machine import Machine
 from ..target.topology import pe_name
 from .attribution import Attribution, Share, attribute, site_of, site_text
 from .roofline import Roofline, roofline
+from .servers import Busy, Server, busiest_links, busiest_slices, busy_of, engines
 
 SCHEMA = 1
 _MOST_INSTANCES = 1000  # command instances listed behind the parts, the biggest first
+_MOST_SERVERS = 50  # slices and links listed, the busiest first
 
 
 @dataclass(frozen=True)
@@ -62,7 +67,30 @@ class Analysis:
 
     @cached_property
     def engines(self) -> dict[str, dict[str, float]]:
-        return engines(self.log)
+        return engines(self.log, self._busy)
+
+    @cached_property
+    def slices(self) -> list[Server]:
+        return busiest_slices(self.log, self._busy, self.machine)
+
+    @cached_property
+    def links(self) -> list[Server]:
+        return busiest_links(self.log, self._busy)
+
+    @cached_property
+    def pes(self) -> tuple[int, ...]:
+        """The PEs that ran programs."""
+        return tuple(_pes(self.log))
+
+    @property
+    def critical_pe(self) -> str:
+        """The PE whose last command ends the run; nothing if there was no program."""
+        programs = self.log.programs
+        return pe_name(self.machine, int(programs["pe"][np.argmax(programs["end"])])) if self.pes else ""
+
+    @cached_property
+    def _busy(self) -> Busy:
+        return busy_of(self.log)
 
     @cached_property
     def moved_bytes(self) -> dict[str, int]:
@@ -89,6 +117,10 @@ def summary(analysis: Analysis, run: Run) -> dict[str, Any]:
         "issue_cycles_max": most,
         "bytes": analysis.moved_bytes,
         "engines": analysis.engines,
+        "critical_pe": analysis.critical_pe,
+        "slices": [_server("slice", server) for server in analysis.slices[:_MOST_SERVERS]],
+        "links": [_server("link", server) for server in analysis.links[:_MOST_SERVERS]],
+        "launches": [{"kernel": name, "latency_ns": ns(ps)} for name, ps in launches(log)],
         "attribution": {part: ns(ps) for part, ps in analysis.attribution.parts.items()},
         "attribution_commands": [_instance(analysis, share) for share in analysis.attribution.shares[:_MOST_INSTANCES]],
         "roofline": {
@@ -105,6 +137,15 @@ def summary(analysis: Analysis, run: Run) -> dict[str, Any]:
     if log.total("flops"):
         found["gemm"] = gemm(log, machine)
     return found
+
+
+def launches(log: OpLog) -> list[tuple[str, int]]:
+    """The kernel of each launch and how long it took in ps; they add up to the latency."""
+    return [(launch["kernel"], launch["end"] - launch["start"]) for launch in log.header.get("launches", ())]
+
+
+def _server(what: str, server: Server) -> dict[str, Any]:
+    return {what: server.name, "busy_ns": ns(server.busy_ps), "utilization": server.utilization}
 
 
 def _instance(analysis: Analysis, share: Share) -> dict[str, Any]:
@@ -180,22 +221,6 @@ def _remote_bytes(log: OpLog, machine: Machine) -> int:
 def _pes(log: OpLog) -> list[int]:
     """The PEs that ran programs. (`np.unique` would import numpy's masked arrays, a twentieth of a short run.)"""
     return sorted(set(log.programs["pe"].tolist()))
-
-
-def engines(log: OpLog) -> dict[str, dict[str, float]]:
-    """Busy time of each kind of engine over all PEs that use it, and its share of the latency of all of them.
-
-    The servers of `hbm` are the slices that were used.
-    """
-    found: dict[str, dict[str, float]] = {}
-    pes = len(_pes(log))
-    for name in ENGINES:
-        busy = busy_intervals(log, name)
-        ps = sum(int((end - start).sum()) for start, end in busy.values())
-        servers = len(busy) if name == "hbm" else max(pes, len(busy))
-        share = ps / (servers * log.latency_ps) if log.latency_ps and servers else 0.0
-        found[name] = {"busy_ns": ns(ps), "utilization": share, "servers": servers}
-    return found
 
 
 def gemm(log: OpLog, machine: Machine) -> dict[str, float]:

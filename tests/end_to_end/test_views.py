@@ -45,6 +45,32 @@ def test_the_trace_has_the_busy_time_of_every_engine(outcome: Outcome) -> None:
     assert busy == pytest.approx(engines)
 
 
+@pytest.fixture(scope="module")
+def many_pes() -> Outcome:
+    """A kernel on all PEs of eight cubes, which share the slices of one: they wait for each other."""
+    overrides = ("map.pes=sip0.cube0-7.pe0-7", "args.M=600", "args.N=500", "args.K=192")
+    return run_workload(EXAMPLES / "matmul.yaml", overrides=overrides, timing_only=True)
+
+
+def test_the_attribution_of_many_pes_is_the_whole_latency(many_pes: Outcome) -> None:
+    """To the picosecond, with time in which other PEs hold a slice among the parts."""
+    attribution = many_pes.executed.analysis.attribution
+    assert len(many_pes.executed.analysis.pes) == 64
+    assert sum(attribution.parts.values()) == many_pes.executed.execution.latency_ps
+    assert attribution.parts["queue"] > 0
+    assert sum(share.ps for share in attribution.shares) + attribution.parts["idle"] == attribution.total_ps
+
+
+def test_the_report_of_many_pes_is_no_longer_than_that_of_one(many_pes: Outcome) -> None:
+    """It sums PEs up and names the critical one and the busiest slices."""
+    said = text(report(many_pes.executed.analysis, many_pes.run))
+    assert len(said.splitlines()) < 80 and max(map(len, said.splitlines())) <= 110
+    assert f"critical PE {many_pes.summary()['critical_pe']}" in said
+    for row in many_pes.summary()["engines"].values():
+        assert 0 <= row["min"] <= row["median"] <= row["max"] <= 1
+    assert "over 64 PEs" in said and many_pes.summary()["slices"][0]["slice"] in said
+
+
 def test_no_server_is_busy_for_longer_than_the_run(outcome: Outcome) -> None:
     """Utilizations lie between 0 and 1, and the floor under the latency is one."""
     found = outcome.summary()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 from ahbmc.backend_sim.analysis.attribution import attribute
+from ahbmc.backend_sim.analysis.busy import busy_over_time
 from ahbmc.backend_sim.analysis.oplog_text import lines
 from ahbmc.backend_sim.analysis.report import by_line, report, text
 from ahbmc.backend_sim.analysis.roofline import roofline
@@ -121,9 +123,8 @@ def test_the_summary_has_the_keys_of_the_contract() -> None:
     """Every key, with the figures of the hand-made log; parts and engines add up."""
     found = summary(Analysis(one_product().build(), MACHINE), RUN)
     names = "schema kernel machine pipeline latency_ns check commands issue_cycles issue_cycles_max bytes engines"
-    assert set(f"{names} attribution roofline outputs wall_s events gemm remarks attribution_commands".split()) == set(
-        found
-    )
+    names += " attribution roofline outputs wall_s events gemm remarks attribution_commands critical_pe"
+    assert set(f"{names} slices links launches".split()) == set(found)
     assert found["latency_ns"] == 115.414
     assert found["commands"] == {"dma_read": 2, "gemm": 1, "wait": 1, "dma_write": 1, "total": 5}
     assert (found["issue_cycles"], found["issue_cycles_max"]) == (45, 45)
@@ -132,7 +133,10 @@ def test_the_summary_has_the_keys_of_the_contract() -> None:
     first = found["attribution_commands"][0]
     assert (first["part"], first["ns"], first["command"]) == ("dma_read", 29.0, "sip0.cube0.pe0#1")
     assert (first["what"], first["place"]) == ("dma_read (64, 32)", "k.py:3:5")
-    assert found["engines"]["dma_read"] == {"busy_ns": 38.0, "utilization": pytest.approx(38 / 115.414), "servers": 1}
+    share = pytest.approx(38 / 115.414)
+    one = {"busy_ns": 38.0, "servers": 1, "utilization": share, "min": share, "median": share, "max": share}
+    assert found["engines"]["dma_read"] == one
+    assert (found["critical_pe"], found["links"], found["launches"]) == ("sip0.cube0.pe0", [], [])
     assert found["roofline"]["bound"] == "issue"
     assert json.loads(json.dumps(found)) == found
 
@@ -154,7 +158,78 @@ def test_sums_over_pes() -> None:
         "busy_ns": 72.49,
         "utilization": pytest.approx(72.49 / 230.828),
         "servers": 2,
+        "min": pytest.approx(34.49 / 115.414),
+        "median": pytest.approx(36.245 / 115.414),
+        "max": pytest.approx(38 / 115.414),
     }
+
+
+def shared_links() -> Log:
+    """`one_product` on PEs 0 and 9; 9 reads over link 1 and then link 0, writes over link 0; both are of slice 8."""
+    log = one_product()
+    log.links = ["sip0.cube1.ucie_w>sip0.cube0.ucie_e", "sip0.cube1.r0c0>sip0.cube1.ucie_w.conn0"]
+    first = len(log.rows["records"])
+    load, store = log.site("dma_read", 9), log.site("dma_write", 10)
+    log.record(load, (0, 9000), -1, (10510, 45000), 0, bytes_read=4096, useful_read=4096)
+    log.record(store, (45000, 54000), 1, (54000, 90000), 2, bytes_written=4096)
+    run_on(log, first, "hbm", 20000, 16000, unit=8)
+    run_on(log, first, "noc", 15000, 8000, unit=1)
+    run_on(log, first, "noc", 25000, 4000, count=2, unit=0)
+    run_on(log, first + 1, "hbm", 70000, 16000, unit=8)
+    run_on(log, first + 1, "noc", 60000, 10000, unit=0)
+    log.program(9, 0, 90000, first=first)
+    return log
+
+
+def test_the_busiest_slices_and_links_come_first() -> None:
+    """By the time that they are busy, with their share of the latency, also in the report."""
+    analysis = Analysis(shared_links().build(), MACHINE)
+    found = summary(analysis, RUN)
+    assert [(row["link"], row["busy_ns"]) for row in found["links"]] == [
+        ("sip0.cube1.ucie_w>sip0.cube0.ucie_e", 18.0),
+        ("sip0.cube1.r0c0>sip0.cube1.ucie_w.conn0", 8.0),
+    ]
+    assert found["links"][0]["utilization"] == pytest.approx(18 / 115.414)
+    assert [(row["slice"], row["busy_ns"]) for row in found["slices"]] == [
+        ("sip0.cube0.hbm0", 40.0),
+        ("sip0.cube1.hbm0", 32.0),
+    ]
+    assert found["engines"]["noc"]["servers"] == 2
+    said = text(report(analysis, RUN))
+    rows = [line.split() for line in said.partition("Busiest slices and links\n")[2].splitlines()]
+    assert ["sip0.cube1.ucie_w>sip0.cube0.ucie_e", "18.00", "15.6%"] in rows
+    assert ["sip0.cube0.hbm0", "40.00", "34.7%"] in rows
+    assert "critical PE sip0.cube0.pe0" in said
+
+
+def test_the_report_of_one_pe_has_no_rows_for_several() -> None:
+    """Neither a spread over PEs nor a list of slices."""
+    said = text(report(Analysis(one_product().build(), MACHINE), RUN))
+    assert "Busiest" not in said and "median" not in said and "critical PE" not in said
+
+
+def test_busy_over_time_is_the_share_of_each_bin() -> None:
+    """Link 0 is busy from 25 to 33 ns and from 60 to 70 ns; the bins are a tenth of the latency, 11.5414 ns."""
+    found = busy_over_time(shared_links().build(), "noc", 10)
+    assert found.busiest == (0, 1)
+    assert found.edges_ps.tolist() == [115414 * i // 10 for i in range(11)]
+    busy_ps = (found.share[0] * np.diff(found.edges_ps)).tolist()
+    assert busy_ps == pytest.approx([0, 0, 8000, 0, 0, 69248 - 60000, 70000 - 69248, 0, 0, 0])
+    assert found.mean(4).tolist() == pytest.approx(((found.share[0] + found.share[1]) / 4).tolist())
+
+
+def test_busy_over_time_of_short_and_empty_runs() -> None:
+    """No more bins than picoseconds; none at all without commands."""
+    log = Log()
+    site = log.site("gemm", 1)
+    log.record(site, (0, 0), -1, (1, 3), 0)
+    run_on(log, 0, "gemm", 1, 2)
+    log.program(0, 0, 3)
+    assert busy_over_time(log.build(), "gemm", 10).share[0].tolist() == [0.0, 1.0, 1.0]
+    empty = Log()
+    empty.program(0, 0, 0)
+    found = busy_over_time(empty.build(), "gemm", 10)
+    assert (found.edges_ps.tolist(), found.busiest, found.mean(1).tolist()) == ([0], (), [])
 
 
 def test_the_gemm_window_of_single_commands_opens_behind_the_last_staged_wait() -> None:
