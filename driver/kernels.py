@@ -12,9 +12,9 @@ from xdsl.ir import Attribute
 from ..backend_sim.target.document import closest
 from ..dialects.errors import Place, fail, place_of
 from ..frontend.calls import is_constexpr
-from ..frontend.module import Module
-from ..frontend.text import Text
+from ..frontend.module import Module, module_of
 from . import command_kernels
+from .kernel_files import find_import
 
 
 @dataclass(frozen=True)
@@ -57,12 +57,16 @@ def kernel_names(source: str, file: str) -> tuple[str, ...]:
     """The functions of a file that are kernels: all of a `.mlir` file, of others those under a jit decorator, in order.
     Raises AhbmcError where the text falls apart.
     """
-    return command_kernels.function_names(source, file) if _is_commands(file) else Module(Text(file, source)).kernels
+    if _is_commands(file):
+        return command_kernels.function_names(source, file)
+    return module_of(source, file, find_import).kernels
 
 
 def find_kernel(source: str, file: str, name: str, place: Place | None = None) -> Kernel:
     """The kernel `name`. Raises AhbmcError: at `place` if there is none, in the file if its text is wrong."""
-    return (_of_commands if _is_commands(file) else _of_text)(source, file, name, place)
+    if _is_commands(file):
+        return _of_commands(source, file, name, place)
+    return kernel_of(module_of(source, file, find_import), name, place)
 
 
 def _is_commands(file: str) -> bool:
@@ -76,9 +80,10 @@ def _of_commands(source: str, file: str, name: str, place: Place | None) -> Kern
     return Kernel(file, name, source, tuple(Parameter(n, False, True, at, t) for n, t in parameters.items()), at)
 
 
-def _of_text(source: str, file: str, name: str, place: Place | None) -> Kernel:
-    text = Text(file, source)
-    module = Module(text)
+def kernel_of(module: Module, name: str, place: Place | None = None) -> Kernel:
+    """The kernel `name` of a module. Raises AhbmcError as `find_kernel` does."""
+    text = module.text
+    file = text.file
     function = module.function(name)
     if function is None:
         close = closest(name, module.kernels)
@@ -93,4 +98,4 @@ def _of_text(source: str, file: str, name: str, place: Place | None) -> Kernel:
         parameters.append(Parameter(each.name, is_constexpr(each.annotation), each.default is None, at))
     start = text.place(function.tree.span)
     header = replace(start, end_column=start.column + len(f"def {name}"))
-    return Kernel(file, name, source, tuple(parameters), header)
+    return Kernel(file, name, text.content, tuple(parameters), header)

@@ -21,6 +21,7 @@ from ..dialects.errors import Place, fail
 from ..frontend import compile_kernel
 from ..passes import build_pipeline, run_pipeline
 from .command_kernels import find_function, passes_for
+from .kernel_files import find_import
 from .kernels import Kernel
 from .workload_schema import Constant, Options, OptionValue
 from .writes import written_arguments
@@ -114,7 +115,8 @@ def front(request: Request) -> ModuleOp:
 def _module(request: Request) -> ModuleOp:
     kernel = request.kernel
     if not kernel.is_commands:
-        return compile_kernel(kernel.source, kernel.file, kernel.name, dict(request.signature), dict(request.constants))
+        signature, constants = dict(request.signature), dict(request.constants)
+        return compile_kernel(kernel.source, kernel.file, kernel.name, signature, constants, find_import)
     module = find_function(kernel.source, kernel.file, kernel.name, kernel.place).parent_op()
     assert isinstance(module, ModuleOp)
     return module

@@ -44,6 +44,7 @@ def argument_parser() -> argparse.ArgumentParser:
     _add_run(commands.add_parser("run", help="run a workload: latency, where it went, checked numbers"))
     _add_compile(commands.add_parser("compile", help="compile a kernel and print its IR"))
     _add_probe(commands.add_parser("probe", help="probe single messages on a machine: latency and its terms"))
+    _add_check(commands.add_parser("check", help="compile every kernel of files, folders or wheels, or say why not"))
     _add_listings(commands)
     return parser
 
@@ -81,6 +82,23 @@ def _add_compile(parser: argparse.ArgumentParser) -> None:
     add("--debuginfo", action="store_true", help="print the locations of the ops")
     add("-o", dest="output", default="-", metavar="F", help="where the IR goes (default: standard output)")
     parser.set_defaults(command=_lazily("compile", "command"))
+
+
+def _add_check(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Compile every jit kernel of files, folders and wheels down to commands, and say why not."
+    parser.epilog = f"F may be - for standard output. {_EPILOG}"
+    add = parser.add_argument
+    add("paths", nargs="+", metavar="PATH", help="a Python file, a folder of them, or a wheel")
+    add("--specs", metavar="F", help="only the kernels of this file, a JSON object a line: path, function, signature, "
+        "constexprs; without it, every kernel under a signature guessed from its text")  # fmt: skip
+    add("--json", metavar="F", help="write a list with one object per kernel")
+    add("--fail-under", type=float, default=0.0, metavar="R", help="exit with 3 if a smaller share compiles (0.9)")
+    _add_machine(parser)
+    add("--pipeline", metavar="P", default="composite", help="name of a pipeline or a list of passes "
+        "(default: composite)")  # fmt: skip
+    add("--jobs", type=int, metavar="N", help="how many processes compile (default: one per core)")
+    add("--timeout", type=float, default=30.0, metavar="S", help="seconds that one kernel may take (default: 30)")
+    parser.set_defaults(command=_lazily("check", "command"))
 
 
 def _add_probe(parser: argparse.ArgumentParser) -> None:

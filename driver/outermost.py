@@ -39,6 +39,19 @@ def guarded(program: str, body: Callable[[], int], sources: Sources) -> int:
         return INTERNAL
 
 
+def caught(program: str, body: Callable[[], None]) -> AhbmcError | None:
+    """The error that `body` raises, if it does; what nobody expected becomes an `internal` one."""
+    try:
+        body()
+    except AhbmcError as error:
+        return error
+    except Exception as error:
+        if os.environ.get("AHBMC_DEBUG"):
+            traceback.print_exception(error)
+        return AhbmcError(internal_fault(program, error))
+    return None
+
+
 def internal_fault(program: str, error: Exception) -> Fault:
     """What an exception that nobody expected says to a user."""
     frame = traceback.extract_tb(error.__traceback__)[-1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from threading import Timer
 
@@ -27,3 +27,24 @@ def step(what: str) -> Generator[None]:
     finally:
         timer.cancel()
         status.stop()
+
+
+@contextmanager
+def counted(what: str, total: int) -> Generator[Callable[[], None]]:
+    """A bar over `total` things for whoever is watching; the body calls what it gets after each."""
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    # Without a thread of its own: the body may fork processes.
+    progress = Progress(console=Console(stderr=True), auto_refresh=False, transient=True)
+    task = progress.add_task(what, total=total)
+
+    def advance() -> None:
+        progress.update(task, advance=1)
+        progress.refresh()
+
+    with progress:
+        yield advance

@@ -18,7 +18,7 @@ from .calls import Argument, Arguments, call_builtin, check_defined
 from .emit import Emitter, Site
 from .module import Module
 from .types import DType, TypeFault
-from .values import Item, JitFunction, Method, Namespace, Opaque, Value, describe
+from .values import FileModule, Item, JitFunction, Method, Namespace, Opaque, Value, describe
 
 
 @dataclass
@@ -255,6 +255,12 @@ class Expressions(ABC):
                     raise self.emit.unsupported(f"{owner.path}.{node.name}", instead, site=site) from None
                 hint = namespaces.closest(owner.path, node.name)
                 raise self.emit.fail(f"{owner.path} has no '{node.name}'", hint, site=site) from None
+        if isinstance(owner, FileModule):
+            try:
+                return owner.module.lookup(node.name, self.evaluate_global)
+            except KeyError:
+                hint = namespaces.suggestion(node.name, list(owner.module.names))
+                raise self.emit.fail(f"{describe(owner)} has no '{node.name}'", hint, site=site) from None
         if isinstance(owner, Opaque):
             return Opaque(f"{owner.origin} (its '{node.name}')")
         self.at(node)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import lru_cache
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp, UnitAttr
@@ -21,8 +20,7 @@ from .calls import is_constexpr
 from .emit import Emitter, Site
 from .expressions import Frame
 from .loops import Loops
-from .module import Module
-from .text import Text
+from .module import Find, Module, module_of
 from .types import DTYPES, DType, PointerType, TypeFault, ir_type, parse_type
 from .values import Item, JitFunction, Value
 
@@ -42,12 +40,12 @@ def kernel_names(source: str, file: str) -> tuple[str, ...]:
     """The names of the functions under a jit decorator, in order. Raises AhbmcError where the file cannot be taken
     apart.
     """
-    return _module(source, file).kernels
+    return module_of(source, file).kernels
 
 
 def kernel_parameters(source: str, file: str, name: str) -> tuple[KernelParameter, ...]:
     """The parameters of a kernel, in order. Raises AhbmcError if there is no such kernel or it cannot be parsed."""
-    module = _module(source, file)
+    module = module_of(source, file)
     tree = _kernel(module, name).tree
 
     def text(node: syntax.Expression | None) -> str | None:
@@ -57,25 +55,25 @@ def kernel_parameters(source: str, file: str, name: str) -> tuple[KernelParamete
 
 
 def compile_kernel(
-    source: str, file: str, name: str, signature: Mapping[str, str], constants: Mapping[str, Constant]
+    source: str,
+    file: str,
+    name: str,
+    signature: Mapping[str, str],
+    constants: Mapping[str, Constant],
+    find: Find | None = None,
 ) -> ModuleOp:
     """The `tl` module of one kernel: a function of its run-time arguments, specialised for its constants.
 
     `signature` gives each run-time argument a type in Triton's notation (`*fp16`, `i32`), `constants` each other its
-    value. Raises AhbmcError with the place of every fault; nothing in a kernel's text makes any other exception.
+    value. `find` gives the files that it imports. Raises AhbmcError with the place of every fault; nothing in a
+    kernel's text makes any other exception.
     """
-    module = _module(source, file)
+    module = module_of(source, file, find)
     try:
         kernel = _kernel(module, name)
         return _Kernel(module, kernel.tree, signature, constants).lower()
     except RecursionError:
         raise fail(f"'{name}' is nested too deeply to be compiled", hint="split long expressions") from None
-
-
-@lru_cache(maxsize=16)
-def _module(source: str, file: str) -> Module:
-    """The file of a kernel. A text is asked for its names, its parameters and its kernels, and parsed once for all."""
-    return Module(Text(file, source))
 
 
 def _kernel(module: Module, name: str) -> JitFunction:

@@ -1,28 +1,36 @@
-"""The names of a file: its functions, imports and constants, each parsed and resolved when it is first asked for."""
+"""The names of a file: its functions, imports and constants, each parsed and resolved when it is first asked for.
+
+What a file imports from other kernel files is resolved the same way, through `Find`: who compiles says where files
+lie, nothing here reads a disk.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, lru_cache
 
+from ..dialects.errors import AhbmcError
 from . import namespaces, syntax
 from .parser import parse, parse_function
 from .pieces import Piece, scan
 from .text import Text
-from .values import Item, JitFunction, Opaque
+from .values import FileModule, Item, JitFunction, Namespace, Opaque
 
 Evaluate = Callable[["Module", syntax.Expression], Item]
+Find = Callable[[str, str], tuple[str, str] | None]
+"""(file, dotted module that it imports, relative ones with their dots) -> the module's file and text, if any."""
 
 
 class Module:
     """A kernel file. `library` marks our own `standard.tl`, whose text no user sees."""
 
-    def __init__(self, text: Text, *, library: bool = False):
+    def __init__(self, text: Text, *, library: bool = False, find: Find | None = None):
         self.text = text
         self.library = library
+        self._find = find
         self._functions: dict[str, JitFunction] = {}
         self._resolving: set[str] = set()
-        self._constants: dict[str, Item] = {}
+        self._resolved: dict[str, Item] = {}
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
@@ -43,6 +51,15 @@ class Module:
             self._functions[name] = JitFunction(name, self, parse_function(self.text, piece), jit=piece.jit)
         return self._functions[name]
 
+    def kernel_function(self, name: str) -> JitFunction | None:
+        """The function of that name that the file defines or imports from another one."""
+        found = self.function(name)
+        for path, original in self._imports.get(name, ()) if found is None else ():
+            other = self._file(path) if original is not None else None
+            if other is not None and other is not self:
+                found = found or other.kernel_function(original or name)
+        return found
+
     def _named(self, kind: str, name: str) -> list[Piece]:
         return self._by_name.get((kind, name), [])
 
@@ -58,19 +75,72 @@ class Module:
         function = self.function(name)
         if function is not None:
             return function
-        if name in self._imported:
-            return self._imported[name]
-        if name in self._constants:
-            return self._constants[name]
+        if name not in self._resolved:
+            if name in self._resolving:
+                raise KeyError(name)
+            self._resolving.add(name)
+            try:
+                self._resolved[name] = self._resolve(name, evaluate)
+            finally:
+                self._resolving.discard(name)
+        return self._resolved[name]
+
+    def _resolve(self, name: str, evaluate: Evaluate) -> Item:
+        """An import or constant. Of several, what a kernel can use wins over what it cannot."""
+        found: Item = None
+        known = False
+        for origin in self._imports.get(name, ()):
+            found, known = self._import(origin, evaluate), True
+            if not isinstance(found, Opaque):
+                return found
         pieces = self._named("constant", name)
-        if not pieces or name in self._resolving:
+        if pieces:
+            constant = self._constant(pieces[-1], evaluate)
+            if not known or not isinstance(constant, Opaque):
+                return constant
+        for path in self._stars:
+            if not known:
+                try:
+                    found, known = self._import((path, name), evaluate), True
+                except KeyError:
+                    continue
+        if not known or (isinstance(found, Opaque) and name in namespaces.DEFAULTS):
             raise KeyError(name)
-        self._resolving.add(name)
+        return found
+
+    def _import(self, origin: namespaces.Origin, evaluate: Evaluate) -> Item:
+        """What an import binds. Raises KeyError where a name is imported from a file that lacks it."""
+        path, name = origin
+        if name is None:
+            if namespaces.is_module(path):
+                return Namespace(path)
+            other = self._file(path)
+            return FileModule(other) if other is not None else Opaque(f"the module '{path}'")
         try:
-            self._constants[name] = self._constant(pieces[-1], evaluate)
-        finally:
-            self._resolving.discard(name)
-        return self._constants[name]
+            return namespaces.member(path, name)
+        except KeyError:
+            pass
+        inside = self._file(f"{path}{name}" if path.endswith(".") else f"{path}.{name}")
+        other = self._file(path)
+        if other is not None and other is not self:
+            try:
+                return other.lookup(name, evaluate)
+            except KeyError:
+                if inside is None:
+                    return Opaque(f"'{name}' of the module '{path}', which has no such name")
+        return FileModule(inside) if inside is not None else Opaque(f"'{name}' of the module '{path}'")
+
+    def _file(self, path: str) -> Module | None:
+        """The kernel file that a module of this name is, if it is one and can be taken apart."""
+        found = self._find(self.text.file, path) if self._find is not None else None
+        if found is None:
+            return None
+        module = module_of(found[1], found[0], self._find)
+        try:
+            _ = module.pieces
+        except AhbmcError:
+            return None
+        return module
 
     def _constant(self, piece: Piece, evaluate: Evaluate) -> Item:
         (statement, *_) = parse(self.text, piece)
@@ -79,20 +149,32 @@ class Module:
         return Opaque(f"the host value '{piece.name}'")
 
     @cached_property
-    def _imported(self) -> dict[str, Item]:
-        """What the file's imports bind. Where a name is imported twice (`try: ... except ImportError: ...`), what we
-        know wins.
-        """
-        names: dict[str, Item] = {}
-        for piece in self.pieces:
-            if piece.kind == "import":
-                for statement in parse(self.text, piece):
-                    for name, item in namespaces.bindings(statement):
-                        if name not in names or isinstance(names[name], Opaque):
-                            names[name] = item
+    def _imports(self) -> dict[str, list[namespaces.Origin]]:
+        """Where each imported name comes from. One may be imported twice (`try: ... except ImportError: ...`)."""
+        names: dict[str, list[namespaces.Origin]] = {}
+        for statement in self._import_statements:
+            for name, origin in namespaces.bindings(statement):
+                names.setdefault(name, []).append(origin)
         return names
+
+    @cached_property
+    def _stars(self) -> tuple[str, ...]:
+        """The modules of which all names are imported."""
+        return tuple(s.module for s in self._import_statements if isinstance(s, syntax.ImportFrom) and not s.names)
+
+    @cached_property
+    def _import_statements(self) -> tuple[syntax.Statement, ...]:
+        return tuple(s for piece in self.pieces if piece.kind == "import" for s in parse(self.text, piece))
 
     @property
     def names(self) -> tuple[str, ...]:
         """All global names, for the closest match to a misspelt one."""
-        return (*(p.name for p in self.pieces if p.name), *self._imported)
+        return (*(p.name for p in self.pieces if p.name), *self._imports)
+
+
+@lru_cache(maxsize=1024)
+def module_of(source: str, file: str, find: Find | None = None) -> Module:
+    """The module of a kernel file. A text is asked for its names, its parameters and its kernels, and is parsed once
+    for all.
+    """
+    return Module(Text(file, source), find=find)

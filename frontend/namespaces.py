@@ -18,7 +18,7 @@ from . import syntax, tables
 from .builtin import Builtin
 from .text import Text
 from .types import BY_SPELLING
-from .values import Item, JitFunction, Namespace, Opaque
+from .values import Item, JitFunction, Namespace
 
 if TYPE_CHECKING:
     from .module import Module
@@ -143,26 +143,23 @@ def suggestion(name: str, names: list[str]) -> str | None:
     return f"did you mean '{found[0]}'?" if found else None
 
 
-def bindings(statement: syntax.Statement) -> Iterator[tuple[str, Item]]:
-    """The names that an import binds."""
+Origin = tuple[str, str | None]
+"""Where an imported name comes from: a module's path and the name in it, None for the module itself."""
+
+
+def bindings(statement: syntax.Statement) -> Iterator[tuple[str, Origin]]:
+    """The names that an import binds, each with its origin; `*` binds none."""
     match statement:
         case syntax.Import(names=names):
             for path, alias in names:
-                if alias is not None:
-                    yield alias, _module(path)
-                else:
-                    root = path.split(".")[0]
-                    yield root, _module(root)
+                yield (alias, (path, None)) if alias is not None else (path.split(".")[0], (path.split(".")[0], None))
         case syntax.ImportFrom(module=path, names=names):
             for name, alias in names:
-                try:
-                    item = member(path, name)
-                except KeyError:
-                    item = Opaque(f"'{name}' of the module '{path}'")
-                yield alias or name, item
+                yield alias or name, (path, name)
         case _:
             pass
 
 
-def _module(path: str) -> Item:
-    return Namespace(path) if path in _MODULES else Opaque(f"the module '{path}'")
+def is_module(path: str) -> bool:
+    """Whether a path is that of a module of these tables."""
+    return path in _MODULES

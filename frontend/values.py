@@ -74,6 +74,13 @@ class Namespace:
     path: str
 
 
+@dataclass(frozen=True, eq=False)
+class FileModule:
+    """A kernel file that another one imports as a module."""
+
+    module: Module
+
+
 @dataclass(frozen=True)
 class Opaque:
     """Something of the host that no kernel can use; `origin` says what it is in words."""
@@ -122,6 +129,7 @@ Item: TypeAlias = Union[
     Region,
     BlockPointer,
     Namespace,
+    FileModule,
     Opaque,
     JitFunction,
     Method,
@@ -171,6 +179,8 @@ def describe(item: Item) -> str:
             return f"a block pointer to {item.base.element} {list(item.block)}"
         case Namespace():
             return f"the module {item.path}"
+        case FileModule():
+            return f"the module {item.module.text.file}"
         case Opaque():
             return item.origin
         case JitFunction():
