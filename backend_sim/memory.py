@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -101,15 +102,22 @@ class Located:
     shards: tuple[Shard, ...]
     pes_per_cube: int
     _maps: dict[tuple[int, int], _Pieces] = field(default_factory=dict[tuple[int, int], "_Pieces"])
+    _owners: dict[tuple[int, int], frozenset[int]] = field(default_factory=dict[tuple[int, int], frozenset[int]])
+    _copies: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
 
     @property
     def end(self) -> int:
         return self.base + self.tensor.size
 
-    @property
+    @cached_property
     def owners(self) -> tuple[int, ...]:
         """The PEs in whose slices it lies."""
         return tuple(dict.fromkeys(shard.owner for shard in self.shards))
+
+    @cached_property
+    def _homes(self) -> tuple[tuple[int, int], ...]:
+        """(cube, PE in the cube) of its owners."""
+        return tuple([divmod(owner, self.pes_per_cube) for owner in self.owners])
 
     def seen_by(self, pe: int) -> tuple[Ints, Ints]:
         """(starts, owners): the bytes of the tensor from starts[i] on belong to owners[i], as this PE reads them."""
@@ -129,26 +137,43 @@ class Located:
 
     def shares(self, pe: int, region: Region, first: int, end: int) -> tuple[Share, ...]:
         """How many valid bytes of a region lie in which slice; [first, end) are the addresses that bound them."""
+        owner = self.owner_of(pe, first, end)
+        if owner is not None:
+            return ((owner, region.valid_bytes),)
         starts, owners = self.seen_by(pe)
-        low = bisect_right(starts, first - self.base) - 1
-        if low + 1 == len(starts) or starts[low + 1] >= end - self.base:
-            return ((int(owners[low]), region.valid_bytes),)
         itemsize = region.dtype.itemsize
         offsets = region.offsets().reshape(-1) * itemsize + (region.base - self.base)
         pieces = np.searchsorted(starts, offsets, side="right") - 1
         found, counts = np.unique(owners[pieces], return_counts=True)
         return tuple((int(o), int(n) * itemsize) for o, n in zip(found, counts, strict=True))
 
+    def owner_of(self, pe: int, first: int, end: int) -> int | None:
+        """The owner of all the bytes at the addresses [first, end), as this PE sees them; None where they are cut."""
+        starts, owners = self.seen_by(pe)
+        low = bisect_right(starts, first - self.base) - 1
+        return int(owners[low]) if low + 1 == len(starts) or starts[low + 1] >= end - self.base else None
+
     def share_of(self, pe: int, address: int) -> int:
         """The owner of the byte at a virtual address, as this PE sees it."""
         starts, owners = self.seen_by(pe)
         return int(owners[bisect_right(starts, address - self.base) - 1])
 
+    def owners_seen_by(self, pe: int) -> frozenset[int]:
+        """The owners of all slices that this PE finds the tensor in."""
+        wanted = self._copy_of(pe)
+        if wanted not in self._owners:
+            self._owners[wanted] = frozenset(np.flatnonzero(np.bincount(self._map(pe)[1])).tolist())
+        return self._owners[wanted]
+
     def _copy_of(self, pe: int) -> tuple[int, int]:
         """(cube, PE in the cube) of the copies that a PE uses; (-1, -1) where a level is cut and all parts count."""
+        if pe not in self._copies:
+            self._copies[pe] = self._find_copy(pe)
+        return self._copies[pe]
+
+    def _find_copy(self, pe: int) -> tuple[int, int]:
         cube, index = divmod(pe, self.pes_per_cube)
-        placement = self.tensor.placement
-        homes = [divmod(owner, self.pes_per_cube) for owner in self.owners]
+        placement, homes = self.tensor.placement, self._homes
         wanted_cube = -1
         if placement.cube == "replicate":
             wanted_cube = cube if any(c == cube for c, _ in homes) else homes[0][0]

@@ -8,7 +8,7 @@ elements.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import prod
 from typing import Any
 
@@ -56,6 +56,8 @@ class Axis:
         if self.affine:
             ends = self.stride * self.lo, self.stride * (self.hi - 1)
             return min(ends), max(ends)
+        if self.indices is None:
+            return _folded_span(self)
         offsets = self.offsets()
         return int(offsets.min()), int(offsets.max())
 
@@ -77,6 +79,25 @@ class Axis:
         indices = None if self.indices is None else self.indices[start : start + size]
         fold_start = self.fold_start + start if self.fold_width else 0
         return replace(self, size=size, lo=lo, hi=hi, fold_start=fold_start, indices=indices)
+
+
+# A kernel makes few different axes, each for many regions.
+@lru_cache(1024)
+def _folded_span(axis: Axis) -> tuple[int, int]:
+    offsets = axis.offsets()
+    return int(offsets.min()), int(offsets.max())
+
+
+@lru_cache(1024)
+def tile_spans(axis: Axis, tile: int, count: int) -> tuple[Array, Array] | None:
+    """(lowest, highest) offset of a valid lane in each of `count` tiles of `tile` lanes; None where one has none. The
+    axis is not an indexed one.
+    """
+    if axis.lo >= tile or axis.hi <= (count - 1) * tile:
+        return None
+    offsets = axis.offsets()[: count * tile - axis.lo]
+    starts = np.maximum(np.arange(count) * tile - axis.lo, 0)
+    return np.minimum.reduceat(offsets, starts), np.maximum.reduceat(offsets, starts)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from ...dialects.errors import Place
 from ..engine.commands import Range, Share, Stream
 from ..memory import Ints, Located, Memory, Tensor
-from ..numerics.regions import Region
+from ..numerics.regions import Region, tile_spans
 
 Shares = tuple[Share, ...]
 _NONE = np.zeros(0, dtype=np.int64)
@@ -36,8 +37,7 @@ class HbmView:
 
     def owners_of(self, tensors: list[Tensor] | tuple[Tensor, ...]) -> set[int]:
         """The slices in which anything of these tensors lies that this PE could touch."""
-        located = [self.memory.located_of(tensor) for tensor in tensors]
-        return {int(o) for tensor in located for o in tensor.seen_by(self.pe)[1]}
+        return {o for tensor in tensors for o in self.memory.located_of(tensor).owners_seen_by(self.pe)}
 
     def region(self, region: Region, what: str, place: Place | None) -> tuple[Range, Shares]:
         """The addresses that bound a region, and where its valid bytes lie; no shares where there are none."""
@@ -92,33 +92,71 @@ class HbmView:
         first. By bursts, a run that goes on in the next tile along `k_axis` shares the burst in between with it.
         """
         tile_bytes = tile[0] * tile[1] * region.dtype.itemsize
-        bounds, shares = self.region(region, what, place)
+        first, end = bounds = region.byte_range()
         useful = region.valid_bytes * reads
-        if not shares:  # every lane is masked off: only padding moves
+        if first == end:  # every lane is masked off: only padding moves
             return Stream(tile_bytes, self.pe, bounds, useful)
-        if len(shares) == 1 and not self._by_bursts:
-            return Stream(tile_bytes, shares[0][0], bounds, useful)
+        located = self.memory.locate(first, end, what, place)
+        if self._by_bursts:
+            owner = self._bursts(located, _addresses(region), region.dtype.itemsize, _NONE)[0][0][0]
+            return Stream(
+                tile_bytes, owner, bounds, useful, self._tiles_by_bursts(located, region, tile, across, k_axis)
+            )
+        owner = self._owner(located)
+        if owner is None:
+            owner = located.owner_of(self.pe, first, end)
+        if owner is not None:
+            return Stream(tile_bytes, owner, bounds, useful)
+        tiles = self._whole_tiles(located, region, tile, across)
+        if tiles is None:
+            first_share = located.shares(self.pe, region, first, end)[0]
+            tiles = [self._padded(located, part, first_share[0], tile_bytes) for _, part in _cut(region, tile, across)]
+        return Stream(tile_bytes, min([tile[0][0] for tile in tiles]), bounds, useful, tiles)
+
+    def _whole_tiles(
+        self, located: Located, region: Region, tile: tuple[int, int], across: tuple[int, int]
+    ) -> list[Shares] | None:
+        """The share of each tile, row by row, where each lies in one slice and has a valid lane; else None."""
+        if any(axis.indices is not None for axis in region.axes):
+            return None
+        rows, columns = (tile_spans(*of) for of in zip(region.axes, tile, across, strict=True))
+        if rows is None or columns is None:
+            return None
+        itemsize = region.dtype.itemsize
+        at = region.base - located.base + region.offset * itemsize
+        starts, owners = located.seen_by(self.pe)
+        lows = np.searchsorted(starts, (rows[0][:, None] + columns[0]) * itemsize + at, "right") - 1
+        highs = np.searchsorted(starts, (rows[1][:, None] + columns[1]) * itemsize + at, "right") - 1
+        if (lows != highs).any():
+            return None
+        found: list[int] = owners[lows].reshape(-1).tolist()
+        shares = {owner: ((owner, tile[0] * tile[1] * itemsize, ()),) for owner in set(found)}
+        return [shares[owner] for owner in found]
+
+    def _padded(self, located: Located, part: Region, otherwise: int, tile_bytes: int) -> Shares:
+        """The shares of a tile with its padding; all of it goes to `otherwise` where no lane is valid."""
+        first, end = part.byte_range()
+        if first == end:
+            return ((otherwise, tile_bytes, ()),)
+        parts = located.shares(self.pe, part, first, end)
+        rest = sum(size for _, size in parts[1:])
+        return ((parts[0][0], tile_bytes - rest, ()), *[(o, size, ()) for o, size in parts[1:]])
+
+    def _tiles_by_bursts(
+        self, located: Located, region: Region, tile: tuple[int, int], across: tuple[int, int], k_axis: int
+    ) -> list[Shares]:
         tiles: list[Shares] = []
         ends: dict[tuple[int, int], Ints] = {}
-        for row in range(across[0]):
-            rows = region.cut(0, row * tile[0], min(tile[0], region.sizes[0] - row * tile[0]))
-            for column in range(across[1]):
-                width = min(tile[1], region.sizes[1] - column * tile[1])
-                part = rows.cut(1, column * tile[1], width)
-                if not self._by_bursts:
-                    tiles.append(_padded(self.region(part, what, place)[1] or shares[:1], tile_bytes))
-                    continue
-                before = (row - 1, column) if k_axis == 0 else (row, column - 1)
-                first, end = part.byte_range()
-                if first == end:
-                    tiles.append(())
-                    continue
-                located, addresses = self.memory.locate(first, end, what, place), _addresses(part)
-                found, ends[row, column] = self._bursts(
-                    located, addresses, region.dtype.itemsize, ends.get(before, _NONE)
-                )
-                tiles.append(found)
-        return Stream(tile_bytes, shares[0][0], bounds, useful, tiles)
+        for (row, column), part in _cut(region, tile, across):
+            before = (row - 1, column) if k_axis == 0 else (row, column - 1)
+            first, end = part.byte_range()
+            if first == end:
+                tiles.append(())
+                continue
+            run_ends = ends.get(before, _NONE)
+            found, ends[row, column] = self._bursts(located, _addresses(part), region.dtype.itemsize, run_ends)
+            tiles.append(found)
+        return tiles
 
     def _bursts(
         self, located: Located, addresses: Ints, itemsize: int, before: Ints, *, in_order: bool = False
@@ -147,6 +185,15 @@ class HbmView:
         return tuple(shares), end
 
 
+def _cut(region: Region, tile: tuple[int, int], across: tuple[int, int]) -> Iterator[tuple[tuple[int, int], Region]]:
+    """The tiles of a region of two axes, row by row, each with its numbers."""
+    for row in range(across[0]):
+        rows = region.cut(0, row * tile[0], min(tile[0], region.sizes[0] - row * tile[0]))
+        for column in range(across[1]):
+            width = min(tile[1], region.sizes[1] - column * tile[1])
+            yield (row, column), rows.cut(1, column * tile[1], width)
+
+
 def _addresses(region: Region) -> Ints:
     """The addresses of the valid elements of a region, each once, in ascending order."""
     return np.unique(region.offsets()) * region.dtype.itemsize + region.base
@@ -156,9 +203,3 @@ def _runs(owner: Ints, offset: Ints, itemsize: int) -> tuple[Ints, Ints]:
     """Indices of the first and last elements of runs that follow each other in one slice."""
     breaks = np.flatnonzero((np.diff(offset) != itemsize) | (owner[1:] != owner[:-1]))
     return np.concatenate(([0], breaks + 1)), np.append(breaks, len(offset) - 1)
-
-
-def _padded(parts: Shares, tile_bytes: int) -> Shares:
-    """The shares of a tile with its padding."""
-    rest = sum(size for _, size, _ in parts[1:])
-    return ((parts[0][0], tile_bytes - rest, ()), *parts[1:])

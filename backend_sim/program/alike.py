@@ -1,7 +1,8 @@
 """Which programs of a launch run alike: their commands differ in nothing but addresses.
 
 Time depends on addresses only through the slices they lie in and through which accesses of a program overlap, so
-programs with equal keys take the same time to the picosecond from the same state of their PE.
+programs with equal keys take the same time to the picosecond from the same state of their PE. Relative to its cube, a
+program is also like one on the PE of the same number in another cube that does the same there.
 """
 
 from __future__ import annotations
@@ -9,21 +10,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..engine.commands import Command, Composite, Compute, Dma, Fill, Hold, Range, ReadValues, Stream, Tiles
+from ..engine.commands import Command, Composite, Compute, Dma, Fill, Hold, Range, ReadValues, Share, Stream, Tiles
 from ..memory import FIRST_ADDRESS
 
 # Beyond this many pairs of accesses to compare, a program is only like itself.
 _MOST_PAIRS = 200_000
 
 
-def key_of(commands: Iterable[Command]) -> Any:
-    """A key that alike programs share; None where there is none."""
+def key_of(commands: Iterable[Command], cube: range | None = None) -> Any:
+    """A key that alike programs share; None where there is none. `cube` are the PEs of the program's cube: with it, the
+    slices of that cube count by their number in it, those of other cubes as they are.
+    """
+    slices = _Slices(cube)
     access: list[tuple[Range, bool]] = []
     parts: list[Any] = []
     for command in commands:
         if isinstance(command, ReadValues):
             return None
-        parts.append(_part(command))
+        parts.append(_part(command, slices))
         if isinstance(command, Composite | Dma):
             access += [(r, False) for r in command.reads if r[0] >= FIRST_ADDRESS]
             access += [(r, True) for r in command.writes if r[0] >= FIRST_ADDRESS]
@@ -49,10 +53,45 @@ def _local(ranges: Sequence[Range]) -> tuple[Range, ...]:
     return tuple([r for r in ranges if r[0] < FIRST_ADDRESS])
 
 
-def _part(command: Command) -> tuple[Any, ...]:
+class _Slices:
+    """What a key says of slices, which are named by their owners."""
+
+    def __init__(self, cube: range | None):
+        self._cube = cube
+
+    def name(self, owner: int) -> int:
+        """The number of a slice in the cube; the others, as they are, are made negative. Without a cube the owner."""
+        if self._cube is None:
+            return owner
+        return owner - self._cube.start if owner in self._cube else ~owner
+
+    def shares(self, shares: Sequence[Share]) -> tuple[Share, ...]:
+        return tuple([(self.name(owner), size, bursts) for owner, size, bursts in shares])
+
+    def stream(self, stream: Stream | None) -> tuple[Any, ...] | None:
+        if stream is None:
+            return None
+        tiles = None
+        if stream.shares is not None:
+            named = {tile: self.shares(tile) for tile in set(stream.shares)}  # few are different
+            tiles = tuple([named[tile] for tile in stream.shares])
+        return stream.tile_bytes, self.name(stream.owner), stream.useful, tiles
+
+    def tiles(self, tiles: Tiles) -> tuple[Any, ...]:
+        counts = tiles.across_m, tiles.across_n, tiles.across_k, tiles.gemm_ps
+        return *counts, self.stream(tiles.a), self.stream(tiles.b), self.stream(tiles.out)
+
+
+def _part(command: Command, slices: _Slices) -> tuple[Any, ...]:
     match command:
         case Dma():
-            return command.site, _local(command.reads), _local(command.writes), command.shares, command.useful
+            return (
+                command.site,
+                _local(command.reads),
+                _local(command.writes),
+                slices.shares(command.shares),
+                command.useful,
+            )
         case Compute():
             return command.site, command.reads, command.writes
         case Hold():
@@ -61,18 +100,7 @@ def _part(command: Command) -> tuple[Any, ...]:
             return command.writes
         case Composite():
             tiles = command.tiles
-            return command.site, _local(command.reads), _local(command.writes), None if tiles is None else _tiles(tiles)
+            touched = _local(command.reads), _local(command.writes)
+            return command.site, *touched, None if tiles is None else slices.tiles(tiles)
         case ReadValues():
             raise AssertionError("a program that reads values is only like itself")
-
-
-def _tiles(tiles: Tiles) -> tuple[Any, ...]:
-    counts = tiles.across_m, tiles.across_n, tiles.across_k, tiles.gemm_ps
-    return *counts, _stream(tiles.a), _stream(tiles.b), _stream(tiles.out)
-
-
-def _stream(stream: Stream | None) -> tuple[Any, ...] | None:
-    if stream is None:
-        return None
-    shares = None if stream.shares is None else tuple(stream.shares)
-    return stream.tile_bytes, stream.owner, stream.useful, shares

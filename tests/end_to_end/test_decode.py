@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from ahbmc.backend_sim.engine.commands import Composite, Stream
+from ahbmc.backend_sim.engine.commands import Command, Composite, Stream
 from ahbmc.backend_sim.launch import Launch
 from ahbmc.backend_sim.memory import Memory, Tensor
+from ahbmc.backend_sim.program.alike import key_of
 from ahbmc.backend_sim.program.program import Program
 from ahbmc.driver.lowering import compile_request
 from ahbmc.driver.prepare import prepare
@@ -63,15 +64,20 @@ def test_values(name: str, spare: int, tmp_path: Path) -> None:
     np.testing.assert_allclose(found["o"], weights @ v.astype(np.float64).reshape(PES, -1, 128), rtol=1e-2, atol=0.05)
 
 
-def streams(name: str) -> list[list[Stream]]:
-    """K and V of every composite, by PE."""
+def commands_of(name: str) -> list[list[Command]]:
+    """The commands of the program of each PE."""
     prepared = prepare(load(BENCH / f"{name}.yaml", SMALL, None), None, None)
     bound = prepared.bindings.launches[0]
     function = compile_request(prepared.requests[0]).function
     launch = Launch(function, prepared.machine, tuple(bound.values.values()), bound.grid, bound.programs)
     memory = Memory(prepared.machine, [v for v in bound.values.values() if isinstance(v, Tensor)])
     program = Program(launch, memory)
-    made = [list(program.commands(ids[0], pe)) for pe, ids in sorted(bound.programs.items())]
+    return [list(program.commands(ids[0], pe)) for pe, ids in sorted(bound.programs.items())]
+
+
+def streams(name: str) -> list[list[Stream]]:
+    """K and V of every composite, by PE."""
+    made = commands_of(name)
     return [[c.tiles.b for c in commands if isinstance(c, Composite) and c.tiles and c.tiles.b] for commands in made]
 
 
@@ -96,3 +102,20 @@ def test_shared_tiles_go_round_the_slices_of_the_cube() -> None:
         wanted = [pe // 8 * 8 + (pe + t) % 8 for t in range(64)]
         for number, stream in enumerate(each):
             assert in_loop_order(stream, *((16, 4) if number % 2 else (2, 32))) == wanted
+
+
+@pytest.mark.parametrize("name", ["decode", "decode_shared"])
+def test_programs_are_alike_relative_to_their_cubes(name: str) -> None:
+    """PE 3 of cube 0 runs as PE 3 of cube 1 does; two PEs of one cube differ, and so do all without their cubes."""
+    made = commands_of(name)
+    keys = [key_of(commands, range(pe // 8 * 8, pe // 8 * 8 + 8)) for pe, commands in enumerate(made)]
+    assert keys[:8] == keys[8:] and len(set(keys)) == 8
+    assert len({key_of(commands) for commands in made}) == PES
+
+
+def test_a_slice_of_another_cube_is_that_slice() -> None:
+    """Told that they are in other cubes than they are, the programs of two cubes are not alike."""
+    made = commands_of("decode")
+    elsewhere = [key_of(made[pe], range(32, 40)) for pe in (3, 11)]
+    assert elsewhere[0] != elsewhere[1]
+    assert key_of(made[3], range(3, 11)) != key_of(made[3], range(32, 40))  # slice 0 of a cube and slice 3 of all
