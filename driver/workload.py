@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..backend_sim.target.document import Node, decode, parse, with_value
+from ..backend_sim.target.decoding import decode
+from ..backend_sim.target.document import Node, parse, with_value
 from ..backend_sim.target.machine_file import SET
 from ..dialects.errors import AhbmcError, Fault, Place, Sources, fail
 from .command_line import word_place

@@ -1,28 +1,23 @@
-"""A YAML document of which every key and value knows its place, and its strict decoding into frozen msgspec structs.
+"""A YAML document of which every key and value knows its place. What may stand in it is for `decoding.py` to say.
 
-Machine files and workload files are read with it. It knows nothing of either: the structs say what is allowed. Plain
-scalars follow YAML 1.2 (`1e-2` is a number, `no` and `on` are text). Every independent fault is found once: unknown
-key, key given twice, missing key, wrong type, value out of range, a number with a unit behind it.
+Machine files and workload files are read with it. Plain scalars follow YAML 1.2 (`1e-2` is a number, `no` and `on` are
+text).
 """
 
 from __future__ import annotations
 
 import difflib
 import re
-import types
 import typing
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
-import msgspec
 import yaml
 
-from ...dialects.errors import AhbmcError, Fault, Place, fail
-from .quantities import quantity
+from ...dialects.errors import Place, fail
 
 Scalar: TypeAlias = bool | int | float | str | None
-T = TypeVar("T")
 
 _INT = re.compile(r"[-+]?[0-9]+|0x[0-9a-fA-F]+|0o[0-7]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
@@ -35,16 +30,7 @@ _SPECIAL = {
     **dict.fromkeys((".nan", ".NaN"), float("nan")),
 }
 _DEEPEST = 100  # levels of nesting
-_NAMES = {
-    "int": "an integer",
-    "float": "a number",
-    "bool": "true or false",
-    "str": "text",
-    "NoneType": "nothing",
-    "array": "a list",
-}
 _LONGEST = 40  # characters of a number; more is text, and so a fault where a number is wanted
-_WITH_UNIT = re.compile(r"\s*[-+]?[0-9][0-9_.]*\s*(?P<unit>[A-Za-z%µ/]+)\s*")
 
 
 @dataclass(frozen=True)
@@ -199,142 +185,6 @@ def with_value(root: Node, path: tuple[str, ...], value: Node, path_places: tupl
     return replace(root, value={**old, step: with_value(below, rest, value, path_places[1:])}, keys=keys)
 
 
-def decode(node: Node, kind: type[T]) -> T:
-    """`node` as a `kind`, a frozen msgspec struct. Raises one AhbmcError with every independent fault and its place."""
-    faults: list[Fault] = []
-    value = _decode(node, kind, "the file", faults)
-    if faults:
-        raise AhbmcError(*faults)
-    return value
-
-
-_BAD: Any = object()
-
-
-def _decode(node: Node, kind: Any, what: str, faults: list[Fault]) -> Any:
-    if typing.get_origin(kind) in (typing.Union, types.UnionType):
-        kind = _member(node, typing.get_args(kind))
-    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
-    if origin is typing.Annotated and isinstance(node.value, (dict, list)):
-        faults += _length_faults(node, arguments[1:], what)
-        return _decode(node, arguments[0], what, faults)
-    if isinstance(kind, type) and issubclass(kind, msgspec.Struct) and isinstance(node.value, dict):
-        return _decode_struct(node, node.value, kind, what, faults)
-    if origin is dict and isinstance(node.value, dict):
-        return {k: _decode(v, arguments[1], f"`{k}`", faults) for k, v in node.value.items()}
-    if origin is tuple and len(arguments) == 2 and arguments[1] is Ellipsis and isinstance(node.value, list):
-        return tuple(_decode(v, arguments[0], f"entry {i} of {what}", faults) for i, v in enumerate(node.value))
-    return _decode_leaf(node, kind, what, faults)
-
-
-def _length_faults(node: Node, limits: tuple[Any, ...], what: str) -> list[Fault]:
-    """What is wrong with the number of entries of a list."""
-    if not isinstance(node.value, list):
-        return []
-    found, faults = len(node.value), list[Fault]()
-    for meta in limits:
-        if isinstance(meta, msgspec.Meta):
-            low, high = meta.min_length or 0, meta.max_length
-            if found < low or (high is not None and found > high):
-                allowed = f"{low} to {high}" if high is not None else f"{low} or more"
-                hint = "add the missing ones" if found < low else "leave the last ones out"
-                faults.append(Fault(f"{what} has {found} entries; allowed: {allowed}", node.place, hint=hint))
-    return faults
-
-
-def _member(node: Node, members: tuple[Any, ...]) -> Any:
-    """The member of a union that a node of this shape can be; all scalar members together where it is a scalar."""
-
-    def shape(member: Any) -> type:
-        base = typing.get_origin(member) or member
-        if base is typing.Annotated:
-            return shape(typing.get_args(member)[0])
-        if isinstance(base, type) and issubclass(base, (msgspec.Struct, dict)):
-            return dict
-        return list if base is tuple else str
-
-    wanted = dict if isinstance(node.value, dict) else list if isinstance(node.value, list) else str
-    fitting = [m for m in members if shape(m) is wanted]
-    return typing.Union[tuple(fitting or members)]  # noqa: UP007 (built from a run-time tuple)
-
-
-def _decode_struct(
-    node: Node, values: dict[str, Node], kind: type[msgspec.Struct], what: str, faults: list[Fault]
-) -> Any:
-    known = {f.encode_name: f for f in msgspec.structs.fields(kind)}
-    before = len(faults)
-    for key in values:
-        if key not in known:
-            faults.append(_unknown_key(key, node.key_place(key), what, list(known)))
-    given: dict[str, Any] = {}
-    for name, field in known.items():
-        if name in values:
-            given[field.name] = _decode(values[name], field.type, f"`{name}`", faults)
-        elif field.required:
-            faults.append(Fault(f"{what} has no `{name}`", node.place, hint=f"add `{name}: ...`"))
-    if len(faults) > before:
-        return _BAD
-    try:
-        return kind(**given)
-    except ValueError as error:  # what __post_init__ of a struct found
-        faults.append(Fault(str(error), node.place, hint="keep or write exactly one"))
-        return _BAD
-
-
-def _unknown_key(key: str, place: Place, what: str, known: list[str]) -> Fault:
-    close = closest(key, known)
-    hint = f"did you mean `{close}`?" if close else "take it away, or write one of the allowed keys"
-    return Fault(f"unknown key `{key}` in {what}; allowed: {', '.join(known)}", place, hint=hint)
-
-
 def closest(word: str, known: typing.Iterable[str], likeness: float = 0.6) -> str | None:
     """The known word that `word` was most likely meant to be, if any is at least as near as `likeness` of 1."""
     return next(iter(difflib.get_close_matches(word, list(known), 1, likeness)), None)
-
-
-def _decode_leaf(node: Node, kind: Any, what: str, faults: list[Fault]) -> Any:
-    try:
-        return msgspec.convert(node.plain(), kind, strict=True, dec_hook=quantity)
-    except msgspec.ValidationError as error:
-        reason = str(error).split(" - at `")[0]
-    unit = _WITH_UNIT.fullmatch(node.value) if isinstance(node.value, str) else None
-    words = _words(kind)
-    if unit and ("number" in words or "integer" in words):
-        hint = "units are part of the key's name: write the number alone, in that unit"
-        faults.append(Fault(f"{what} must be {words}; found {node.kind}", node.place, hint=hint))
-    elif literals := _literals(kind):
-        close = closest(str(node.value), literals, 0.5)
-        hint = f"did you mean `{close}`?" if close else "write one of the allowed words"
-        faults.append(Fault(f"{what} must be {words}; found {node.kind}", node.place, hint=hint))
-    elif reason.startswith("Expected `") and ("`, got `" in reason) and "=" not in reason:
-        faults.append(
-            Fault(f"{what} must be {words}; found {node.kind}", node.place, hint="write a value of that kind")
-        )
-    else:
-        limit = reason.removeprefix("Expected ").replace("`", "")
-        limit = re.sub(r"^(int|float|str|array)\b", lambda m: _NAMES[m[1]], limit)
-        faults.append(Fault(f"{what} must be {limit}; found {node.kind}", node.place, hint="write such a value"))
-    return _BAD
-
-
-def _literals(kind: Any) -> list[str]:
-    if typing.get_origin(kind) is Literal:
-        return [str(a) for a in typing.get_args(kind)]
-    return [x for a in typing.get_args(kind) for x in _literals(a)]
-
-
-def _words(kind: Any) -> str:
-    """What a type allows, in words of an error message."""
-    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
-    if origin in (typing.Union, types.UnionType):
-        return " or ".join(dict.fromkeys(_words(a) for a in arguments))
-    if origin is typing.Annotated:
-        return _words(arguments[0])
-    if origin is Literal:
-        return ", ".join(f"`{a}`" for a in arguments)
-    if origin is tuple:
-        return f"a list (each entry {_words(arguments[0])})"
-    if origin is dict or (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
-        return "a mapping"
-    name = str(getattr(typing.cast(Any, kind), "__name__", ""))
-    return _NAMES.get(name, name)

@@ -33,7 +33,9 @@ from .quantities import Bytes, Rate, round_half_up
 
 Count = Annotated[int, Meta(ge=1)]
 Ps = Annotated[int, Meta(ge=0)]
-RouterName = Annotated[str, Meta(pattern=r"^r\d+c\d+$")]
+RouterName = Annotated[
+    str, Meta(pattern=r"^r(0|[1-9]\d*)c(0|[1-9]\d*)$", description="the name of a router: r0c0, r0c1, ...")
+]
 
 
 class Part(Struct, frozen=True, forbid_unknown_fields=True):
@@ -126,7 +128,7 @@ class Ipcq(Part, frozen=True):
 
     entry_ps: Ps
     queues: Count
-    credit_bytes: Count
+    credit_bytes: Bytes
 
 
 class Pe(Part, frozen=True):
@@ -151,7 +153,7 @@ class Hbm(Part, frozen=True, dict=True):
     slice_bytes: Bytes
     channels: Count
     channel_gb_per_s: Rate
-    burst_bytes: Count
+    burst_bytes: Bytes
     strided: Literal["packed", "bursts"]
 
     @cached_property
@@ -169,7 +171,7 @@ class Noc(Part, frozen=True):
     `serial_routers`: a head flit holds the router's one worker for the overhead, whatever edges it comes and goes by.
     """
 
-    flit_bytes: Count
+    flit_bytes: Bytes
     packet_bytes: Literal[256, 2048, 4096]
     channels: Literal[1, 2]
     ps_per_mm: Fraction
@@ -272,7 +274,7 @@ class Machine(Part, frozen=True, eq=False):
     name: str
     about: str
     routing: Literal["min_wire", "xy"]
-    composite_max_bytes: Count
+    composite_max_bytes: Bytes
     sips: Count
     sip: Sip
     cube: Cube

@@ -15,7 +15,10 @@ _Finding = tuple[tuple[_Path, ...], str, str | None]
 
 def faults_of(machine: Machine, root: Node) -> list[Fault]:
     """Every violation in `machine`, placed in the document `root` that it was decoded from."""
-    findings = [*_mesh(machine), *_attached(machine), *_cubes(machine), *_sips(machine), *_memories(machine)]
+    mesh = list(_mesh(machine))
+    # Where the mesh itself is at fault, every router name would be a fault of its own.
+    findings = mesh or [*_attached(machine), *_repeated(machine)]
+    findings += [*_cubes(machine), *_sips(machine), *_memories(machine)]
     return [Fault(message, _place(root, paths), hint=hint) for paths, message, hint in findings]
 
 
@@ -38,22 +41,17 @@ def _mesh(machine: Machine) -> Iterator[_Finding]:
     mesh = machine.cube.mesh
     for key, values in (("rows_mm", mesh.rows_mm), ("columns_mm", mesh.columns_mm)):
         if not values or any(a >= b for a, b in pairwise(values)):
-            yield (("cube", "mesh", key),), f"`{key}` must be one or more positions in rising order", None
-    for i, name in enumerate(mesh.missing):
-        row, column = name[1:].split("c")
-        if int(row) >= len(mesh.rows_mm) or int(column) >= len(mesh.columns_mm):
-            size = f"{len(mesh.rows_mm)} x {len(mesh.columns_mm)}"
-            yield (("cube", "mesh", "missing", i),), f"router {name} lies outside the mesh of {size}", None
+            text = f"[{', '.join(map(str, values))}]"
+            message = f"`{key}` must be one or more positions in rising order; found {text}"
+            yield (("cube", "mesh", key),), message, "write where the routers lie on the die, in mm"
+    size = f"{len(mesh.rows_mm)} x {len(mesh.columns_mm)}"
     if names := router_names(machine):
         if unreached := set(names) - _reached(names):
             first = min(unreached, key=names.index)
-            yield (
-                (("cube", "mesh"),),
-                f"router {first} is cut off from {names[0]}",
-                "leave a router in its row or column",
-            )
-    else:
-        yield (("cube", "mesh"),), "no router is left", None
+            message = f"the hole cuts the mesh of {size}: router {first} is cut off from {names[0]}"
+            yield (("cube", "mesh", "missing"),), message, "leave a router in its row or column"
+    elif mesh.rows_mm and mesh.columns_mm:
+        yield (("cube", "mesh", "missing"),), f"no router of the mesh of {size} is left", "leave one"
 
 
 def _reached(names: tuple[str, ...]) -> set[str]:
@@ -68,44 +66,76 @@ def _reached(names: tuple[str, ...]) -> set[str]:
         reached = more
 
 
-def _attached(machine: Machine) -> Iterator[_Finding]:
-    cube, names = machine.cube, router_names(machine)
-    used: list[tuple[tuple[str | int, ...], str]] = [(("cube", "pes", i), name) for i, name in enumerate(cube.pes)]
+def _router_lists(machine: Machine) -> Iterator[tuple[_Path, tuple[str, ...]]]:
+    """Every place that names routers, with those that it names."""
+    cube = machine.cube
+    yield ("cube", "pes"), cube.pes
     if cube.m_cpu is not None:
-        used.append((("cube", "m_cpu", "router"), cube.m_cpu.router))
+        yield ("cube", "m_cpu", "router"), (cube.m_cpu.router,)
     if cube.sram is not None:
-        used.append((("cube", "sram", "router"), cube.sram.router))
+        yield ("cube", "sram", "router"), (cube.sram.router,)
     if cube.ucie is not None:
-        sides = {"n": cube.ucie.n, "e": cube.ucie.e, "s": cube.ucie.s, "w": cube.ucie.w}
-        used += [(("cube", "ucie", side, i), name) for side, list_ in sides.items() for i, name in enumerate(list_)]
-    for path, name in used:
-        if name not in names:
-            yield (path,), f"there is no router {name}", f"routers: {names[0]} to {names[-1]}" if names else None
-    if not cube.pes:
-        yield (("cube", "pes"),), "a cube needs at least one PE", None
+        for side in ("n", "e", "s", "w"):
+            yield ("cube", "ucie", side), getattr(cube.ucie, side)
+
+
+def _attached(machine: Machine) -> Iterator[_Finding]:
+    """What hangs at routers that are not there: beyond the mesh, or in its hole."""
+    mesh, names = machine.cube.mesh, router_names(machine)
+    for i, name in enumerate(mesh.missing):
+        row, column = name[1:].split("c")
+        if int(row) >= len(mesh.rows_mm) or int(column) >= len(mesh.columns_mm):
+            message = f"router {name} lies outside the mesh of {len(mesh.rows_mm)} x {len(mesh.columns_mm)}"
+            paths = ("cube", "mesh", "missing", i), ("cube", "mesh", "rows_mm"), ("cube", "mesh", "columns_mm")
+            yield paths, message, "`missing` names routers that the mesh would have"
+    for path, used in _router_lists(machine):
+        if absent := [name for name in used if name not in names]:
+            first = (*path, used.index(absent[0])) if path[-1] != "router" else path
+            paths = first, *((("cube", "mesh", key)) for key in ("rows_mm", "columns_mm", "missing"))
+            what = ".".join(map(str, path))
+            message = f"there is no router {', '.join(dict.fromkeys(absent))}, which `{what}` names"
+            yield paths, message, f"the routers are {names[0]} to {names[-1]} without the missing ones"
+    if not machine.cube.pes:
+        yield (("cube", "pes"),), "a cube needs at least one PE", "for example pes: [r0c0]"
+
+
+def _repeated(machine: Machine) -> Iterator[_Finding]:
+    """Routers named twice. Several PEs may hang at one router; a port needs no second connection to it."""
+    lists = [(("cube", "mesh", "missing"), machine.cube.mesh.missing)]
+    lists += [(path, used) for path, used in _router_lists(machine) if "ucie" in path]
+    for path, used in lists:
+        for i, name in enumerate(used):
+            if name in used[:i]:
+                yield ((*path, i),), f"router {name} is given twice in `{'.'.join(map(str, path))}`", "keep one"
 
 
 def _cubes(machine: Machine) -> Iterator[_Finding]:
     (rows, columns), ucie, io = machine.sip.cubes, machine.cube.ucie, machine.sip.io
-    needed = {"e": columns > 1, "w": columns > 1, "s": rows > 1, "n": rows > 1 or io is not None}
-    for side, need in needed.items():
-        if need and (ucie is None or not getattr(ucie, side)):
-            message = f"{rows} x {columns} cubes{' with IO' if io else ''} need the port `{side}` of `cube.ucie`"
-            yield (("cube", "ucie"), ("sip", "cubes")), message, "give the routers that its connections join"
+    needed = {"n": rows > 1 or io is not None, "e": columns > 1, "s": rows > 1, "w": columns > 1}
+    closed = [side for side, need in needed.items() if need and (ucie is None or not getattr(ucie, side))]
+    if closed:
+        ports = f"port{'s' if len(closed) > 1 else ''} {', '.join(closed)}"
+        message = f"{rows} x {columns} cubes{' with IO' if io else ''} need the {ports} of `cube.ucie`"
+        paths = ("cube", "ucie", closed[0]), ("cube", "ucie"), ("sip", "cubes")
+        yield paths, message, "list the routers that the connections of each join"
     if io is not None:
         for i, cube in enumerate(io.cubes):
-            if cube >= machine.cubes_per_sip:
-                message = f"there is no cube {cube} in a SIP of {machine.cubes_per_sip}"
-                yield (("sip", "io", "cubes", i), ("sip", "cubes")), message, None
+            paths = ("sip", "io", "cubes", i), ("sip", "cubes")
+            if cube >= columns:
+                there = f"there is no cube {cube}" if cube >= rows * columns else f"cube {cube} is not in the top row"
+                message = f"{there} of {rows} x {columns} cubes, so no IO port can feed it"
+                yield paths, message, f"IO ports feed cubes 0 to {columns - 1}"
+            elif cube in io.cubes[:i]:
+                yield (paths[0],), f"two IO ports feed cube {cube}, which has one port for them", "keep one"
         if not io.cubes:
-            yield (("sip", "io", "cubes"),), "the IO chiplet feeds no cube", None
+            yield (("sip", "io", "cubes"),), "the IO chiplet feeds no cube", "for example cubes: [0]"
 
 
 def _sips(machine: Machine) -> Iterator[_Finding]:
     inter = machine.inter_sip
     if machine.sips > 1 and (inter is None or machine.sip.io is None):
-        paths = (("sips",), ("inter_sip",), ("sip", "io"))
-        yield paths, f"{machine.sips} SIPs need `inter_sip` and `sip.io` to reach each other", "or set sips: 1"
+        message = f"{machine.sips} SIPs need `inter_sip` and `sip.io` to reach each other"
+        yield (("sips",), ("inter_sip",), ("sip", "io")), message, "give both, or set sips: 1"
     if inter is None:
         return
     topology, grid = inter.topology, inter.grid
@@ -120,15 +150,15 @@ def _sips(machine: Machine) -> Iterator[_Finding]:
 
 
 def _memories(machine: Machine) -> Iterator[_Finding]:
-    tcm, noc = machine.pe.tcm, machine.noc
+    tcm, noc, hbm = machine.pe.tcm, machine.noc, machine.hbm
     if tcm.scratch_bytes > tcm.bytes:
         message = f"scratch of {tcm.scratch_bytes} bytes is larger than the TCM of {tcm.bytes}"
-        yield (("pe", "tcm", "scratch_bytes"), ("pe", "tcm", "bytes")), message, None
-    if noc.packet_bytes % noc.flit_bytes:
-        message = f"a packet of {noc.packet_bytes} bytes is no whole number of flits of {noc.flit_bytes}"
-        yield (("noc", "packet_bytes"), ("noc", "flit_bytes")), message, None
-    if machine.hbm.slice_bytes % machine.hbm.burst_bytes:
-        message = (
-            f"a slice of {machine.hbm.slice_bytes} bytes is no whole number of bursts of {machine.hbm.burst_bytes}"
-        )
-        yield (("hbm", "slice_bytes"), ("hbm", "burst_bytes")), message, None
+        yield (("pe", "tcm", "scratch_bytes"), ("pe", "tcm", "bytes")), message, "scratch is a part of the TCM"
+    for whole, part, one, path in (
+        (noc.packet_bytes, noc.flit_bytes, "packet", (("noc", "packet_bytes"), ("noc", "flit_bytes"))),
+        (hbm.slice_bytes, hbm.burst_bytes, "slice", (("hbm", "slice_bytes"), ("hbm", "burst_bytes"))),
+    ):
+        if whole % part:
+            parts = "flits" if one == "packet" else "bursts"
+            message = f"a {one} of {whole} bytes is no whole number of {parts} of {part}"
+            yield path, message, f"make it a multiple of {part}"

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from ...dialects.errors import AhbmcError, Place, fail
-from .document import Node, closest, decode, parse, with_value
+from ...dialects.errors import Place, fail
+from .decoding import decode
+from .document import Node, closest, parse, with_value
 from .machine import Machine
 from .machine_checks import faults_of
 from .quantities import quantity_schema
@@ -86,7 +87,7 @@ def _read_chain(name: str, folder: Path, place: Place | None) -> tuple[tuple[str
     chain: dict[str, str] = {}
     while True:
         path = _find(name, folder, place)
-        if str(path) in chain:
+        if any(path.samefile(read) for read in chain):
             raise fail(f"`base: {name}` leads back to this file", place, hint="let one file of the circle extend none")
         try:
             text = path.read_text(encoding="utf-8")
@@ -119,10 +120,7 @@ def _machine(chain: tuple[tuple[str, str], ...], overrides: tuple[str, ...]) -> 
     root = replace(root, value=values)
     for line, text in enumerate(overrides, 1):
         root = _override(root, text, line)
-    machine = decode(root, Machine)
-    if faults := faults_of(machine, root):
-        raise AhbmcError(*faults)
-    return machine
+    return decode(root, Machine, lambda machine: faults_of(machine, root))
 
 
 def _mapping(node: Node) -> dict[str, Node]:

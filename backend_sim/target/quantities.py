@@ -8,9 +8,17 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 from math import floor
-from typing import Any
+from typing import Any, ClassVar
 
-_UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+_UNIT_OF_KEY = {
+    "ps_per_mm": "picoseconds per mm",
+    "gb_per_s": "GB/s (bytes per ns)",
+    "tflops": "TFLOP/s",
+    "bytes": "bytes, or a number with B, KiB, MiB or GiB",
+    "ghz": "GHz",
+    "ps": "picoseconds (1 ns is 1000)",
+    "mm": "mm",
+}
 _SIZE = re.compile(r"^\s*(\d+)\s*([A-Za-z]+)\s*$")
 
 
@@ -19,7 +27,14 @@ class Rate(Fraction):
 
 
 class Bytes(int):
-    """A positive size in bytes; in a file an integer, or an integer with B, KiB, MiB or GiB."""
+    """A positive size in bytes; in a file an integer, or an integer with one of the units."""
+
+    UNITS: ClassVar[dict[str, int]] = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+
+
+def unit_of(key: str) -> str | None:
+    """The unit that the name of a key ends in, in words."""
+    return next((unit for end, unit in _UNIT_OF_KEY.items() if key == end or key.endswith(f"_{end}")), None)
 
 
 def round_half_up(value: Fraction | int) -> int:
@@ -46,10 +61,12 @@ def _bytes(value: object) -> Bytes:
     match value:
         case int() if not isinstance(value, bool) and value > 0:
             return Bytes(value)
-        case str() if (found := _SIZE.match(value)) and found[2] in _UNITS and int(found[1]) > 0:
-            return Bytes(int(found[1]) * _UNITS[found[2]])
+        case str() if (found := _SIZE.match(value)) and found[2] in Bytes.UNITS and int(found[1]) > 0:
+            return Bytes(int(found[1]) * Bytes.UNITS[found[2]])
         case _:
-            raise ValueError(f"Expected a positive size in bytes such as 4096 or 6 GiB (units {', '.join(_UNITS)})")
+            raise ValueError(
+                f"Expected a positive size in bytes such as 4096 or 6 GiB (units {', '.join(Bytes.UNITS)})"
+            )
 
 
 def _rational(kind: type[Fraction], value: object) -> Fraction:
@@ -69,7 +86,7 @@ def _rational(kind: type[Fraction], value: object) -> Fraction:
 def quantity_schema(kind: type[Any]) -> dict[str, Any]:
     """The hook of `msgspec.json.schema` for these types."""
     if issubclass(kind, Bytes):
-        pattern = f"^\\s*[0-9]+\\s*({'|'.join(_UNITS)})\\s*$"
+        pattern = f"^\\s*[0-9]+\\s*({'|'.join(Bytes.UNITS)})\\s*$"
         return {"anyOf": [{"type": "integer", "exclusiveMinimum": 0}, {"type": "string", "pattern": pattern}]}
     if issubclass(kind, Fraction):
         bound = "exclusiveMinimum" if issubclass(kind, Rate) else "minimum"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 import pytest
-from ahbmc.backend_sim.target.document import Node, decode, parse, with_value
+from ahbmc.backend_sim.target.decoding import decode
+from ahbmc.backend_sim.target.document import Node, parse, with_value
 from ahbmc.dialects.errors import AhbmcError, Place
 from msgspec import Meta, Struct
 

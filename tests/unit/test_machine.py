@@ -1,4 +1,4 @@
-"""Machine files: what ships, what a user may write, and how every fault is told with its line."""
+"""Machine files: what ships, what a user may write, overrides, the schema and the description."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from fractions import Fraction
 from pathlib import Path
 
 import msgspec
-import pytest
 from ahbmc.backend_sim.target.describe import describe
 from ahbmc.backend_sim.target.machine_file import load_machine, machine_of, machine_schema, shipped_machines
-from ahbmc.dialects.errors import AhbmcError
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 
 FOUR_PES = """\
@@ -26,14 +24,6 @@ cube:
   ucie: null
 hbm: {channel_gb_per_s: 64, slice_bytes: 512 MiB}
 """
-
-
-def faults_of(text: str, tmp_path: Path) -> list[tuple[int, str]]:
-    """Line and message of each fault of a machine file with this text."""
-    (tmp_path / "mine.yaml").write_text(text)
-    with pytest.raises(AhbmcError) as caught:
-        load_machine("mine.yaml", folder=tmp_path)
-    return [(fault.place.line if fault.place else 0, fault.message) for fault in caught.value.faults]
 
 
 def test_all_shipped_machines_load_and_carry_their_name() -> None:
@@ -84,77 +74,6 @@ def test_a_module_names_its_machine() -> None:
     module.attributes["ahbm.machine"] = StringAttr("tiny")
     module.attributes["ahbm.machine_set"] = ArrayAttr([StringAttr("pe.tcm.scratch_bytes=4096")])
     assert (machine_of(module).name, machine_of(module).pe.tcm.scratch_bytes) == ("tiny", 4096)
-
-
-@pytest.mark.parametrize(
-    ("line", "text", "message"),
-    [
-        (3, "pe:\n  gemm: {peak_tflop: 16}", "unknown key `peak_tflop` in `gemm`; allowed: peak_tflops, tile, rates"),
-        (
-            2,
-            "hbm: {slice_bytes: 6 GB}",
-            "must be a positive size in bytes such as 4096 or 6 GiB (units B, KiB, MiB, GiB)",
-        ),
-        (2, "hbm: {channel_gb_per_s: 32 GB/s}", "found text '32 GB/s'"),
-        (2, "sips: two", "`sips` must be an integer; found text 'two'"),
-        (2, "noc: {packet_bytes: 1000}", "`packet_bytes` must be `256`, `2048`, `4096`; found 1000"),
-        (2, "pe: {sched: {entry_dma_ps: 1.51}}", "`entry_dma_ps` must be an integer; found 1.51"),
-        (2, "pe: {gemm: {peak_tflops: 0}}", "must be a positive number"),
-        (2, "cube: {pes: [r0c0, r2c2]}", "there is no router r2c2"),
-        (2, "cube: {mesh: {rows_mm: [3, 2, 4, 5, 6, 7]}}", "`rows_mm` must be one or more positions in rising order"),
-        (2, "cube: {ucie: null}", "4 x 4 cubes with IO need the port `n` of `cube.ucie`"),
-        (2, "inter_sip: null", "2 SIPs need `inter_sip` and `sip.io` to reach each other"),
-        (2, "inter_sip: {topology: mesh}", "a mesh of SIPs needs its `grid`"),
-        (2, "inter_sip: {topology: ring, grid: [1, 2]}", "`grid` is for mesh and torus; found topology ring"),
-        (2, "inter_sip: {topology: torus, grid: [2, 3]}", "a grid of 2 x 3 has 6 SIPs; `sips` is 2"),
-        (2, "inter_sip: {topology: star}", "`topology` must be `switch`, `ring`, `mesh`, `torus`; found text 'star'"),
-        (2, "pe: {tcm: {bytes: 64 KiB}}", "scratch of 1048576 bytes is larger than the TCM of 65536"),
-        (2, "base: tiny", "key `base` is given twice"),
-    ],
-)
-def test_a_fault_names_its_line(line: int, text: str, message: str, tmp_path: Path) -> None:
-    """One fault in one line of a file that extends the default machine."""
-    found = faults_of(f"base: ahbm-2sip\n{text}\n", tmp_path)
-    assert any(at == line and message in said for at, said in found), found
-
-
-def test_every_fault_is_told_once(tmp_path: Path) -> None:
-    """Three independent faults, three lines."""
-    found = faults_of("base: ahbm-2sip\nrouting: yx\nnoc: {channels: 3}\npe: {speed: 1}\n", tmp_path)
-    assert sorted(line for line, _ in found) == [2, 3, 4]
-
-
-def test_a_machine_that_nobody_has() -> None:
-    """The message lists what ships and guesses what was meant."""
-    with pytest.raises(AhbmcError) as caught:
-        load_machine("ahbm-2sipp")
-    assert "there is no machine `ahbm-2sipp`; shipped: ahbm-2sip, ahbm-2sip-xy, " in caught.value.faults[0].message
-    assert caught.value.faults[0].hint == "did you mean `ahbm-2sip`?"
-
-
-def test_files_that_extend_each_other_are_refused(tmp_path: Path) -> None:
-    """A circle of bases ends in an error at the line that closes it."""
-    (tmp_path / "other.yaml").write_text("base: mine.yaml\n")
-    assert faults_of("base: other.yaml\n", tmp_path) == [(1, "`base: mine.yaml` leads back to this file")]
-
-
-@pytest.mark.parametrize(
-    ("override", "column", "message"),
-    [
-        ("pe.gemm.peak_tflop=16", 9, "unknown key `peak_tflop`"),
-        ("pe.gemm.peak_tflops=16 TF", 21, "found text '16 TF'"),
-        ("pe.gemm", 1, "an override is PATH=VALUE"),
-        ("sips.x=1", 6, "nothing lies below this value, which is 2"),
-    ],
-)
-def test_a_bad_override_names_its_column(override: str, column: int, message: str) -> None:
-    """The n-th `--set` is line n of the file `--set`."""
-    with pytest.raises(AhbmcError) as caught:
-        load_machine("ahbm-2sip", ["sips=2", override])
-    [fault] = caught.value.faults
-    assert message in fault.message
-    assert fault.place is not None
-    assert (fault.place.file, fault.place.line, fault.place.column) == ("--set", 2, column)
 
 
 def test_the_schema_knows_what_the_files_use() -> None:
