@@ -41,6 +41,8 @@ class Execution:
     `memory` holds the tensors by name if values were computed (`valued`), which may be because timing had to read
     memory. `differing` names replicated tensors whose copies were written differently. `events` counts what the
     engine handled; `values_s` is the time that values took on this computer (a figure of the run, not of the machine).
+    `interrupted` is there if the user's interrupt ended it: in which launch and how far it had come. Then the op-log
+    holds the programs that had ended, and there are no values.
     """
 
     oplog: OpLog
@@ -49,24 +51,26 @@ class Execution:
     valued: bool
     events: int
     values_s: float
+    interrupted: str | None = None
 
     @property
     def latency_ps(self) -> int:
         return self.oplog.latency_ps
 
 
-def simulate(launches: Sequence[Launch], *, values: bool, exact: bool = False) -> Execution:
+def simulate(launches: Sequence[Launch], *, values: bool, exact: bool = False, partial: bool = False) -> Execution:
     """Run launches in turn on their (one) machine. Tensors of different launches are the same where they are one
     object.
 
     Timing is the same with and without `values`, and with `exact`, which simulates each program and each tile by
-    itself. Raises AhbmcError where something does not fit, leaves its tensor or never ends.
+    itself. With `partial` a KeyboardInterrupt ends the simulation, not the call: what had ended is returned. Raises
+    AhbmcError where something does not fit, leaves its tensor or never ends.
     """
     with single_threaded():
-        return _simulate(launches, values, exact)
+        return _simulate(launches, values, exact, partial)
 
 
-def _simulate(launches: Sequence[Launch], values: bool, exact: bool) -> Execution:
+def _simulate(launches: Sequence[Launch], values: bool, exact: bool, partial: bool) -> Execution:
     machine = launches[0].machine
     assert all(launch.machine is machine for launch in launches), "launches of one simulation share a machine"
     memory = Memory(machine, _tensors(launches))
@@ -79,7 +83,7 @@ def _simulate(launches: Sequence[Launch], values: bool, exact: bool) -> Executio
     log, device, numbers = Log(), Device(), dict[int, int]()
     scratches: dict[int, PeMemory] = {}
     now, events, told = 0, 0, list[dict[str, Any]]()
-    values_s = 0.0
+    values_s, interrupted = 0.0, False
     for index, program in enumerate(programs):
         launch, start = program.launch, now
         work: dict[int, PeWork] = {}
@@ -91,14 +95,19 @@ def _simulate(launches: Sequence[Launch], values: bool, exact: bool) -> Executio
                 pe_values = PeValues(pe, scratches[pe], device)
             works, slices = _works(program, pe, launch.programs[pe])
             work[pe] = PeWork(works, slices, pe_values)
-        now, handled = execute(machine, index, start, work, sites, log, numbers, exact=exact)
-        events += handled
-        began = time.perf_counter()
-        execute_all([w.values for w in work.values() if w.values is not None])
-        values_s += time.perf_counter() - began
-        told.append(
-            {"kernel": launch.name, "grid": list(launch.grid), "start": start, "end": now, "program": _hash(launch)}
-        )
+        told.append({"kernel": launch.name, "grid": list(launch.grid), "start": start, "program": _hash(launch)})
+        try:
+            now, handled = execute(machine, index, start, work, sites, log, numbers, exact=exact)
+            events += handled
+            told[-1]["end"] = now
+            began = time.perf_counter()
+            execute_all([w.values for w in work.values() if w.values is not None])
+            values_s += time.perf_counter() - began
+        except KeyboardInterrupt:
+            if not partial:
+                raise
+            interrupted = True
+            break
     header = {
         "schema": SCHEMA_VERSION,
         "machine": machine.name,
@@ -106,8 +115,23 @@ def _simulate(launches: Sequence[Launch], values: bool, exact: bool) -> Executio
         "launches": told,
         "links": [],  # no edge of the network is a server yet
     }
+    oplog = log.build(header, sites)
+    if interrupted:
+        told[-1].setdefault("end", max(oplog.latency_ps, now))
+        return Execution(oplog, {}, (), False, events, values_s, _interrupted(launches, oplog))
     contents, differing = memory.arrays() if valued else ({}, ())
-    return Execution(log.build(header, sites), contents, differing, valued, events, values_s)
+    return Execution(oplog, contents, differing, valued, events, values_s)
+
+
+def _interrupted(launches: Sequence[Launch], log: OpLog) -> str:
+    """How far the last launch of the log had come."""
+    index = len(log.header["launches"]) - 1
+    launch = launches[index]
+    ended, programs = int((log.programs["launch"] == index).sum()), sum(map(len, launch.programs.values()))
+    return (
+        f"interrupted in launch {index + 1} of {len(launches)} ({launch.name}), of which {ended:,} of {programs:,}"
+        " programs had ended; the figures are of what had ended, and there are no values"
+    )
 
 
 def _arguments(launch: Launch) -> tuple[Tensor, ...]:

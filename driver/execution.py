@@ -70,8 +70,10 @@ def execute(
     *,
     values: bool,
     exact: bool = False,
+    partial: bool = False,
 ) -> Executed:
-    """Simulate launches in turn; `exact` takes no short cuts and gives the same.
+    """Simulate launches in turn; `exact` takes no short cuts and gives the same; `partial` returns what had ended when
+    the user interrupts it.
 
     Raises AhbmcError: a deadlock, an access outside of every tensor, ...
     """
@@ -81,7 +83,7 @@ def execute(
     ]
     start = time.perf_counter()
     with step("simulating"):
-        execution = simulate(launches, values=values, exact=exact)
+        execution = simulate(launches, values=values, exact=exact, partial=partial)
     spent = time.perf_counter() - start
     values_s = execution.values_s
     seconds = {"compile": sum(c.seconds for c in compiled), "simulate": spent - values_s, "values": values_s}

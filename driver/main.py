@@ -16,7 +16,8 @@ from .command_line import add_command_line
 from .outermost import guarded
 
 _EPILOG = (
-    "exit status: 0 all well, 1 an error in what you gave, 2 wrong usage, 3 ran but a check failed, 70 internal error"
+    "exit status: 0 all well, 1 an error in what you gave, 2 wrong usage, 3 ran but a check failed, 70 internal error, "
+    "130 interrupted"
 )
 
 

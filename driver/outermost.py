@@ -12,6 +12,7 @@ from collections.abc import Callable
 from ..dialects.errors import AhbmcError, Category, Fault, Sources, render
 
 INTERNAL = 70
+INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 
 
 def guarded(program: str, body: Callable[[], int], sources: Sources) -> int:
@@ -31,7 +32,8 @@ def guarded(program: str, body: Callable[[], int], sources: Sources) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
-        return 130
+        print(f"{program}: interrupted", file=sys.stderr)
+        return INTERRUPTED
     except Exception as error:
         if os.environ.get("AHBMC_DEBUG"):
             traceback.print_exception(error)

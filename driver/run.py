@@ -20,6 +20,7 @@ from .checks import OutputCheck, compare, expected, unchecked, wide
 from .execution import Executed, compile_all, execute, reads_memory
 from .launches import Lookup, bind_all
 from .lowering import Request
+from .outermost import INTERRUPTED
 from .prepare import Prepared, prepare
 from .references import Value
 from .run_files import asked_for, check_writable, write_files
@@ -64,9 +65,13 @@ def run_workload(
     pipeline: str | None = None,
     timing_only: bool = False,
     exact: bool = False,
+    partial: bool = False,
     sources: Sources | None = None,
 ) -> Outcome:
-    """Run the workload file `path`. Raises AhbmcError; a failed check is no error but an outcome."""
+    """Run the workload file `path`. Raises AhbmcError; a failed check is no error but an outcome.
+
+    With `partial` a user's interrupt of the simulation is an outcome too, without checks.
+    """
     prepared = prepare(load(path, overrides, sources), machine, pipeline)
     compiled = compile_all(prepared.requests)
     values = not timing_only
@@ -76,7 +81,9 @@ def run_workload(
     start = time.perf_counter()
     wanted = _wanted(prepared, bindings.top, [b.lookup for b in bindings.launches]) if values else []
     checking = time.perf_counter() - start
-    executed = execute(compiled, bindings.launches, prepared.machine, values=values, exact=exact)
+    executed = execute(compiled, bindings.launches, prepared.machine, values=values, exact=exact, partial=partial)
+    if executed.execution.interrupted:
+        return outcome_of(executed, prepared.requests, (), (), "skipped", prepared.workload.sources)
     start = time.perf_counter()
     outputs = _outputs(executed, wanted) if values else ()
     executed.seconds["check"] = checking + time.perf_counter() - start
@@ -106,6 +113,7 @@ def outcome_of(
         wall_s=executed.seconds,
         events=executed.execution.events,
         remarks=executed.remarks,
+        interrupted=executed.execution.interrupted,
     )
     return Outcome(executed, requests, run, failures, sources)
 
@@ -187,11 +195,18 @@ def command(arguments: argparse.Namespace) -> int:
         pipeline=arguments.pipeline,
         timing_only=arguments.timing_only,
         exact=arguments.simulate == "exact",
+        partial=True,
         sources=sources,
     )
+    if outcome.run.interrupted:
+        print(f"ahbmc run: {outcome.run.interrupted}", file=sys.stderr)
+        if not outcome.executed.execution.latency_ps:
+            return INTERRUPTED
     write_files(arguments, outcome.executed, outcome.summary, sources)
     if "-" not in files:
         _print_report(arguments, outcome, sources)
+    if outcome.run.interrupted:
+        return INTERRUPTED
     if outcome.failures:
         for fault in outcome.failures:
             print(f"{fault.place}: {fault.message}" if fault.place else fault.message, file=sys.stderr)

@@ -106,6 +106,8 @@ def _head(analysis: Analysis, run: Run) -> Text:
     if pes > 1:
         head.append(f"\ncritical PE {analysis.critical_pe}")
     head.append("\ncheck ").append(run.check, style=style)
+    if run.interrupted:
+        head.append(f"\n{run.interrupted}", style="bold red")
     return head
 
 
@@ -192,7 +194,7 @@ def _busiest(analysis: Analysis) -> Table:
 
 def _launches(analysis: Analysis) -> Table:
     table = plain_table("Launches", ("launch", "right"), ("kernel", "left"), ("ns", "right"))
-    for i, (kernel, ps) in enumerate(launches(analysis.log)):
+    for i, (kernel, ps) in enumerate(launches(analysis.log), 1):
         table.add_row(str(i), kernel, ns(ps))
     return table
 

@@ -12,6 +12,7 @@
 from or went to another PE's slice. `engines` adds up the servers of a name (`servers` of them); `utilization` is their
 busy share of the latency, `min`, `median` and `max` are of single servers. `slices` and `links` are the busiest ones,
 `critical_pe` is the PE whose last command ends the run. `gemm` is there if the workload has a GEMM: see `gemm_window`.
+`interrupted` is there if the user ended the run, and says how far it had come.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ class Run:
     wall_s: Mapping[str, float]
     events: int
     remarks: tuple[Remark, ...] = ()
+    interrupted: str | None = None
 
 
 @dataclass(frozen=True)
@@ -134,6 +136,8 @@ def summary(analysis: Analysis, run: Run) -> dict[str, Any]:
         "events": run.events,
         "remarks": [_remark(remark) for remark in run.remarks],
     }
+    if run.interrupted:
+        found["interrupted"] = run.interrupted
     if log.total("flops"):
         found["gemm"] = gemm(log, machine)
     return found
