@@ -34,10 +34,10 @@ _ALIGNMENT = 4096
 
 @dataclass(frozen=True)
 class Placement:
-    """How a tensor lies over the cubes of a SIP and over the PEs of each cube.
+    """How a tensor lies over SIPs, over the cubes of each and over the PEs of each cube.
 
     `row_wise` cuts the first axis, `column_wise` the last, in equal parts (the last may be shorter); `replicate`
-    keeps a copy in each. None for a count is all there are.
+    keeps a copy in each. None for a count is all from the start on.
     """
 
     cube: Split = "replicate"
@@ -45,7 +45,10 @@ class Placement:
     num_cubes: int | None = None
     num_pes: int | None = None
     cube_start: int = 0
-    sip: int = 0
+    pe_start: int = 0
+    sip: Split = "replicate"
+    num_sips: int = 1
+    sip_start: int = 0
 
 
 # Where a tensor lies that nobody placed: in the slice of sip0.cube0.pe0.
@@ -91,6 +94,8 @@ class Shard:
 
 # Where each piece of a tensor begins, who owns the slice it lies in, and its offset in the HBM of the cube.
 _Pieces = tuple[Ints, Ints, Ints]
+# (SIP, cube of the SIP, PE of the cube), of an owner; -1 stands for all of a level.
+_Home = tuple[int, int, int]
 
 
 @dataclass
@@ -100,10 +105,10 @@ class Located:
     tensor: Tensor
     base: int
     shards: tuple[Shard, ...]
-    pes_per_cube: int
-    _maps: dict[tuple[int, int], _Pieces] = field(default_factory=dict[tuple[int, int], "_Pieces"])
-    _owners: dict[tuple[int, int], frozenset[int]] = field(default_factory=dict[tuple[int, int], frozenset[int]])
-    _copies: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
+    machine: Machine
+    _maps: dict[_Home, _Pieces] = field(default_factory=dict[_Home, _Pieces])
+    _owners: dict[_Home, frozenset[int]] = field(default_factory=dict[_Home, frozenset[int]])
+    _copies: dict[int, _Home] = field(default_factory=dict[int, _Home])
 
     @property
     def end(self) -> int:
@@ -115,9 +120,8 @@ class Located:
         return tuple(dict.fromkeys(shard.owner for shard in self.shards))
 
     @cached_property
-    def _homes(self) -> tuple[tuple[int, int], ...]:
-        """(cube, PE in the cube) of its owners."""
-        return tuple([divmod(owner, self.pes_per_cube) for owner in self.owners])
+    def _homes(self) -> dict[int, _Home]:
+        return {owner: _home(self.machine, owner) for owner in self.owners}
 
     def seen_by(self, pe: int) -> tuple[Ints, Ints]:
         """(starts, owners): the bytes of the tensor from starts[i] on belong to owners[i], as this PE reads them."""
@@ -130,9 +134,9 @@ class Located:
         return owners[piece], offsets[piece] + addresses - self.base - starts[piece]
 
     def _map(self, pe: int) -> _Pieces:
-        wanted = self._copy_of(pe)
+        wanted = self.copy_of(pe)
         if wanted not in self._maps:
-            self._maps[wanted] = self._pieces(*wanted)
+            self._maps[wanted] = self._pieces(wanted)
         return self._maps[wanted]
 
     def shares(self, pe: int, region: Region, first: int, end: int) -> tuple[Share, ...]:
@@ -160,29 +164,32 @@ class Located:
 
     def owners_seen_by(self, pe: int) -> frozenset[int]:
         """The owners of all slices that this PE finds the tensor in."""
-        wanted = self._copy_of(pe)
+        wanted = self.copy_of(pe)
         if wanted not in self._owners:
             self._owners[wanted] = frozenset(np.flatnonzero(np.bincount(self._map(pe)[1])).tolist())
         return self._owners[wanted]
 
-    def _copy_of(self, pe: int) -> tuple[int, int]:
-        """(cube, PE in the cube) of the copies that a PE uses; (-1, -1) where a level is cut and all parts count."""
+    def copy_of(self, pe: int) -> _Home:
+        """The home of the copies that a PE uses, -1 where a level is cut and all of its parts count: on each level that
+        of the PE's own number where there is one, else the first.
+        """
         if pe not in self._copies:
-            self._copies[pe] = self._find_copy(pe)
+            self._copies[pe] = self._find_copy(_home(self.machine, pe))
         return self._copies[pe]
 
-    def _find_copy(self, pe: int) -> tuple[int, int]:
-        cube, index = divmod(pe, self.pes_per_cube)
-        placement, homes = self.tensor.placement, self._homes
-        wanted_cube = -1
-        if placement.cube == "replicate":
-            wanted_cube = cube if any(c == cube for c, _ in homes) else homes[0][0]
-        if placement.pe != "replicate":
-            return wanted_cube, -1
-        here = [i for c, i in homes if wanted_cube in (-1, c)]
-        return wanted_cube, index if index in here else here[0]
+    def _find_copy(self, own: _Home) -> _Home:
+        placement, homes = self.tensor.placement, list(self._homes.values())
+        wanted: list[int] = []
+        for level, how in enumerate((placement.sip, placement.cube, placement.pe)):
+            if how != "replicate":
+                wanted.append(-1)
+                continue
+            there = [home[level] for home in homes]
+            wanted.append(own[level] if own[level] in there else there[0])
+            homes = [home for home in homes if home[level] == wanted[-1]]
+        return wanted[0], wanted[1], wanted[2]
 
-    def _pieces(self, cube: int, index: int) -> _Pieces:
+    def _pieces(self, wanted: _Home) -> _Pieces:
         shape, itemsize = self.tensor.shape, self.tensor.dtype.itemsize
         columns = shape[-1]
         per_row = self.tensor.size // (itemsize * max(1, shape[0]))
@@ -190,8 +197,8 @@ class Located:
         owners: list[Ints] = []
         offsets: list[Ints] = []
         for shard in self.shards:
-            home = divmod(shard.owner, self.pes_per_cube)
-            if shard.size == 0 or cube not in (-1, home[0]) or index not in (-1, home[1]):
+            home = self._homes[shard.owner]
+            if shard.size == 0 or any(w not in (-1, h) for w, h in zip(wanted, home, strict=True)):
                 continue
             if len(shape) == 1 or (shard.column == 0 and shard.column_end == columns):
                 low = max(shard.row, shard.column) if len(shape) == 1 else shard.row * per_row
@@ -222,7 +229,7 @@ class Memory:
         self.machine = machine
         self.located: list[Located] = []
         self._spaces: dict[int, AddressSpace] = {}
-        self._copies: dict[tuple[int, int, int], Allocation] = {}
+        self._copies: dict[tuple[int, _Home], Allocation] = {}
         used: dict[int, int] = {}
         terms: dict[int, list[str]] = {}
         faults: list[Fault] = []
@@ -244,7 +251,7 @@ class Memory:
                 terms.setdefault(shard.owner, []).append(f"'{tensor.name}' {shard.size:,} bytes")
                 if low <= slice_bytes < used[shard.owner]:
                     faults.append(_overflow(machine, tensor, shard.owner, used[shard.owner], terms[shard.owner]))
-            self.located.append(Located(tensor, address, tuple(placed), machine.pes_per_cube))
+            self.located.append(Located(tensor, address, tuple(placed), machine))
             address += -(-(tensor.size + 1) // _ALIGNMENT) * _ALIGNMENT
         if faults:
             raise AhbmcError(*faults)
@@ -279,7 +286,7 @@ class Memory:
 
     def _allocation(self, number: int, pe: int) -> Allocation:
         located = self.located[number]
-        key = (number, *(located._copy_of(pe) if "replicate" in _levels(located.tensor) else (-1, -1)))  # pyright: ignore[reportPrivateUsage]
+        key = (number, located.copy_of(pe))
         if key not in self._copies:
             data = bytes_of(np.array(_initial(located.tensor), order="C"))
             self._copies[key] = Allocation(located.tensor.name, located.base, data)
@@ -307,10 +314,6 @@ def _initial(tensor: Tensor) -> Array:
     return np.asarray(tensor.data, dtype=tensor.dtype).reshape(tensor.shape)
 
 
-def _levels(tensor: Tensor) -> tuple[Split, Split]:
-    return tensor.placement.cube, tensor.placement.pe
-
-
 def _overflow(machine: Machine, tensor: Tensor, owner: int, demand: int, terms: Sequence[str]) -> Fault:
     bound = machine.hbm.slice_bytes
     return Fault(
@@ -330,40 +333,49 @@ def sharers(machine: Machine, tensor: Tensor, pes: Sequence[int]) -> int:
         shards = tuple(_shards(machine, tensor))
     except AhbmcError:
         return 1  # a placement that cannot be: `Memory` tells, of all tensors at once
-    located = Located(tensor, 0, shards, machine.pes_per_cube)
+    located = Located(tensor, 0, shards, machine)
     used = {owner for pe in pes for owner in located.seen_by(pe)[1].tolist()}
     return -(-len(pes) // len(used))
 
 
+def _home(machine: Machine, pe: int) -> _Home:
+    cube, index = divmod(pe, machine.pes_per_cube)
+    return *divmod(cube, machine.cubes_per_sip), index
+
+
 def _shards(machine: Machine, tensor: Tensor) -> list[Shard]:
-    placement = tensor.placement
-    cubes = _count(tensor, "num_cubes", placement.num_cubes, machine.cubes_per_sip - placement.cube_start)
-    pes = _count(tensor, "num_pes", placement.num_pes, machine.pes_per_cube)
-    if placement.cube_start >= machine.cubes_per_sip:
-        raise fail(f"cube_start {placement.cube_start}: a SIP has {machine.cubes_per_sip} cubes", tensor.place)
-    if placement.sip >= machine.sips:
-        raise fail(f"sip {placement.sip}: the machine has {machine.sips}", tensor.place)
+    p = tensor.placement
+    levels: tuple[tuple[Split, tuple[str, str], int, int | None, int], ...] = (
+        (p.sip, ("SIP", "machine"), p.sip_start, p.num_sips, machine.sips),
+        (p.cube, ("cube", "SIP"), p.cube_start, p.num_cubes, machine.cubes_per_sip),
+        (p.pe, ("PE", "cube"), p.pe_start, p.num_pes, machine.pes_per_cube),
+    )
     rank_one = len(tensor.shape) == 1
     rows, columns = tensor.shape[0], tensor.shape[-1]
     middle = tensor.size // max(1, tensor.dtype.itemsize * rows * (1 if rank_one else columns))
+    boxes = [(0, (0, rows, 0, columns))]
+    for how, names, start, count, there in levels:
+        numbers = _numbers(tensor, *names, start, count, there)
+        boxes = [
+            (owner * there + number, _part(box, how, i, len(numbers), rank_one))
+            for owner, box in boxes
+            for i, number in enumerate(numbers)
+        ]
     shards: list[Shard] = []
-    for cube in range(cubes):
-        outer = _part((0, rows, 0, columns), placement.cube, cube, cubes, rank_one)
-        for pe in range(pes):
-            row, row_end, column, column_end = _part(outer, placement.pe, pe, pes, rank_one)
-            count = row_end - row if rank_one else (row_end - row) * middle * (column_end - column)
-            first_cube = placement.sip * machine.cubes_per_sip + placement.cube_start
-            owner = (first_cube + cube) * machine.pes_per_cube + pe
-            shards.append(Shard(owner, row, row_end, column, column_end, count * tensor.dtype.itemsize))
+    for owner, (row, row_end, column, column_end) in boxes:
+        count = row_end - row if rank_one else (row_end - row) * middle * (column_end - column)
+        shards.append(Shard(owner, row, row_end, column, column_end, count * tensor.dtype.itemsize))
     return shards
 
 
-def _count(tensor: Tensor, name: str, wanted: int | None, there: int) -> int:
-    if wanted is None:
-        return max(1, there)
-    if wanted > there:
-        raise fail(f"{name} {wanted} for '{tensor.name}': at most {there} are there", tensor.place)
-    return wanted
+def _numbers(tensor: Tensor, what: str, of: str, start: int, count: int | None, there: int) -> range:
+    """The SIPs, cubes or PEs that a placement names. Raises AhbmcError where there are not so many."""
+    if start >= there:
+        raise fail(f"{what.lower()}_start {start}: a {of} has {there} {what}s", tensor.place)
+    if count is not None and count > there - start:
+        found = f"num_{what.lower()}s {count} for '{tensor.name}': at most {there - start} are there"
+        raise fail(found, tensor.place)
+    return range(start, there if count is None else start + count)
 
 
 def _part(

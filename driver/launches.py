@@ -316,4 +316,14 @@ def placement_of(place: Placement | None) -> memory.Placement:
     """The placement in the words of the simulator; None is the slice of the first PE."""
     if place is None:
         return ONE_SLICE
-    return memory.Placement(place.cube, place.pe, place.num_cubes, place.num_pes, place.cube_start)
+    return memory.Placement(
+        place.cube,
+        place.pe,
+        place.num_cubes,
+        place.num_pes,
+        place.cube_start,
+        place.pe_start,
+        place.sip,
+        place.num_sips,
+        place.sip_start,
+    )

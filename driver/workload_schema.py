@@ -57,7 +57,9 @@ class Init(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Placement(Struct, frozen=True, forbid_unknown_fields=True):
-    """How a tensor lies over cubes and over the PEs of each. Without it a tensor lies in the slice of the first PE."""
+    """How a tensor lies over SIPs, the cubes of each and their PEs. Without it a tensor lies in the slice of the first
+    PE.
+    """
 
     cube: Annotated[
         Split,
@@ -67,12 +69,16 @@ class Placement(Struct, frozen=True, forbid_unknown_fields=True):
     ] = "replicate"
     pe: Annotated[Split, Meta(description="the same over the PEs of each cube")] = "replicate"
     num_pes: Annotated[
-        Annotated[int, Meta(ge=1)] | None, Meta(description="how many PEs of each cube; default all")
+        Annotated[int, Meta(ge=1)] | None, Meta(description="how many PEs of each cube; default all from `pe_start` on")
     ] = None
     num_cubes: Annotated[
         Annotated[int, Meta(ge=1)] | None, Meta(description="how many cubes; default all from `cube_start` on")
     ] = None
     cube_start: Annotated[int, Meta(ge=0, description="the first cube")] = 0
+    pe_start: Annotated[int, Meta(ge=0, description="the first PE of each cube")] = 0
+    sip: Annotated[Split, Meta(description="the same over the SIPs")] = "replicate"
+    num_sips: Annotated[int, Meta(ge=1, description="how many SIPs")] = 1
+    sip_start: Annotated[int, Meta(ge=0, description="the first SIP")] = 0
 
 
 class TensorArgument(Struct, frozen=True, forbid_unknown_fields=True):

@@ -139,7 +139,10 @@ def test_two_tensors_overflow_a_slice_together() -> None:
         (Placement(num_cubes=17), "at most 16"),
         (Placement(num_cubes=2, cube_start=15), "at most 1"),
         (Placement(cube_start=16), "a SIP has 16 cubes"),
-        (Placement(sip=2), "the machine has 2"),
+        (Placement(sip_start=2), "a machine has 2 SIPs"),
+        (Placement(num_sips=3), "at most 2"),
+        (Placement(pe_start=8), "a cube has 8 PEs"),
+        (Placement(pe_start=5, num_pes=4), "at most 3"),
     ],
 )
 def test_placements_that_ask_for_too_much(placement: Placement, message: str) -> None:
@@ -217,3 +220,24 @@ def test_bursts_of_column_wise_shards_lie_one_after_the_other() -> None:
 def test_pes_that_share_a_slice(placement: Placement, pes: range, expected: int) -> None:
     """PEs over the slices that they find the tensor in: all on one, a copy each, a part each, five on two."""
     assert sharers(MACHINE, matrix(64, 32, placement), pes) == expected
+
+
+def test_a_tensor_goes_over_sips() -> None:
+    """Cut over SIPs, then over cubes, then over PEs; or with a copy in each SIP, of which a PE uses its own."""
+    cut = Placement("row_wise", "row_wise", num_cubes=2, num_pes=2, sip="row_wise", num_sips=2)
+    memory = Memory(MACHINE, [matrix(8, 4, cut)])
+    assert [(s.owner, s.row) for s in memory.located[0].shards] == [
+        (0, 0), (1, 1), (8, 2), (9, 3), (128, 4), (129, 5), (136, 6), (137, 7)
+    ]  # fmt: skip
+    assert memory.located[0].owners_seen_by(200) == {0, 1, 8, 9, 128, 129, 136, 137}
+    memory = Memory(MACHINE, [matrix(8, 4, Placement(pe="row_wise", num_cubes=2, num_pes=2, num_sips=2, pe_start=3))])
+    located = memory.located[0]
+    assert [located.owners_seen_by(pe) for pe in (0, 8, 16, 128, 137)] == [
+        {3, 4}, {11, 12}, {3, 4}, {131, 132}, {139, 140}
+    ]  # fmt: skip
+
+
+def test_a_pe_of_another_sip_uses_the_copy_of_its_number() -> None:
+    """Where its SIP has none: the copy with its cube's and its own number, else the first."""
+    located = Memory(MACHINE, [matrix(8, 4, Placement(num_cubes=2))]).located[0]
+    assert [located.owners_seen_by(pe) for pe in (13, 130, 139, 150)] == [{13}, {2}, {11}, {6}]
