@@ -5,14 +5,24 @@ from __future__ import annotations
 import argparse
 import ast
 import inspect
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from textwrap import fill
 
 from ..backend_sim.target.document import closest
 from ..dialects.errors import fail
 from ..passes import PASS_NAMES, class_name
 from ..passes import __file__ as PASSES_FILE
 from ..passes.pipelines import PIPELINES
+from .command_line import word_place
+from .output import write
+
+WRONG_USAGE = 2
+_ROUTINGS = (
+    "Machines route as published (min_wire) unless they say otherwise; the published figures need it. ahbm-2sip-xy has"
+    " the physical routing (xy); between cubes the two are up to 17% apart."
+)
 
 
 def passes(arguments: argparse.Namespace) -> int:
@@ -59,21 +69,29 @@ def recipes(arguments: argparse.Namespace) -> int:
 
 
 def machines(arguments: argparse.Namespace) -> int:
-    """One line per shipped machine, or the description and the whole file of those that are named."""
+    """One line per shipped machine; or the description and the text of the files that are named, and a picture."""
     from ..backend_sim.target import machine_file
 
-    names = machine_file.shipped_machines()
-    folder = Path(str(machine_file.__file__)).parent / "machines"
-    if arguments.names:
-        from ..backend_sim.target.describe import describe
-
-        for name in _known(arguments.names, names, "machine"):
-            print(describe(machine_file.load_machine(name)))
-            print((folder / f"{name}.yaml").read_text(encoding="utf-8"))
+    if arguments.svg and len(arguments.names) != 1:
+        print("ahbmc machines: error: --svg draws one machine: name it", file=sys.stderr)
+        return WRONG_USAGE
+    if not arguments.names:
+        for name in machine_file.shipped_machines():
+            print(f"{name:<22}{machine_file.load_machine(name).about}")
+        print(f"\n{fill(_ROUTINGS, 110, break_on_hyphens=False)}")
+        print("\n`ahbmc machines NAME` prints a machine file; a file of your own may extend one with `base: NAME`")
         return 0
-    for name in names:
-        print(f"{name:<22}{machine_file.load_machine(name).about}")
-    print("\n`ahbmc machines NAME` prints a machine file; a file of your own may extend one with `base: NAME`")
+    from ..backend_sim.target.describe import describe
+
+    for name in arguments.names:
+        machine = machine_file.load_machine(name, place=word_place(arguments.sources, name))
+        if arguments.svg != "-":
+            print(describe(machine))
+            print(machine_file.path_of(name).read_text(encoding="utf-8"))
+        if arguments.svg:
+            from ..backend_sim.analysis.drawing.picture import draw
+
+            write(arguments.svg, draw(machine), word_place(arguments.sources, arguments.svg))
     return 0
 
 

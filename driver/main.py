@@ -146,6 +146,11 @@ def _add_listings(commands: argparse._SubParsersAction[argparse.ArgumentParser])
         parser = commands.add_parser(name, help=about, description=f"List {about}.")
         parser.add_argument("names", nargs="*", metavar="NAME", help="only these, in full")
         parser.set_defaults(command=_lazily("listing", name))
+        if name == "machines":
+            parser.description = "List the machines that come with ahbmc, or print and draw a machine by name or file."
+            parser.add_argument(
+                "--svg", metavar="F", help="draw it: SIPs, one SIP, one cube, one PE (- for standard output)"
+            )
 
 
 def _lazily(module: str, function: str) -> Callable[[argparse.Namespace], int]:

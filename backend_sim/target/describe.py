@@ -36,16 +36,19 @@ def routing_note(machine: Machine) -> str:
     return _NOTE[machine.routing]
 
 
-def _number(value: Fraction | int) -> str:
+def number(value: Fraction | int) -> str:
+    """A rational as a short decimal."""
     value = Fraction(value)
     return str(value.numerator) if value.denominator == 1 else f"{float(value):g}"
 
 
-def _ns(ps: Fraction | int) -> str:
-    return f"{_number(Fraction(ps) / 1000)} ns"
+def nanoseconds(ps: Fraction | int) -> str:
+    """A time with its unit."""
+    return f"{number(Fraction(ps) / 1000)} ns"
 
 
-def _size(size: int) -> str:
+def binary_size(size: int) -> str:
+    """Bytes in the largest binary unit of which they are a whole number."""
     for unit, power in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
         if size % (1 << power) == 0:
             return f"{size >> power} {unit}"
@@ -60,21 +63,23 @@ def _counts(machine: Machine) -> list[tuple[str, str]]:
 
 def _engines(machine: Machine) -> list[tuple[str, str]]:
     pe, hbm = machine.pe, machine.hbm
-    peak, tile = _number(pe.gemm.peak_tflops), " x ".join(map(str, pe.gemm.tile))
+    entries = nanoseconds(pe.sched.entry_dma_ps), nanoseconds(pe.sched.entry_engine_ps)
+    channels = f"{hbm.channels} pseudo-channels x {number(hbm.channel_gb_per_s)} GB/s"
+    peak, tile = number(pe.gemm.peak_tflops), " x ".join(map(str, pe.gemm.tile))
     fixed = f"{pe.cpu.fixed_cycles_single} cycles, composite {pe.cpu.fixed_cycles_composite}"
-    sides = [f"{m.servers} x {_number(m.gb_per_s)} GB/s" for m in (pe.fetch, pe.store)]
+    sides = [f"{m.servers} x {number(m.gb_per_s)} GB/s" for m in (pe.fetch, pe.store)]
     shared = " (one engine)" if pe.fetch_store_shared else ""
     return [
-        ("PE_CPU", f"{_number(pe.cpu.clock_ghz)} GHz; a command {fixed}, and {pe.cpu.cycles_per_byte} cycle per byte"),
-        ("PE_SCHED", f"entry {_ns(pe.sched.entry_dma_ps)} to DMA, {_ns(pe.sched.entry_engine_ps)} to GEMM and MATH"),
+        ("PE_CPU", f"{number(pe.cpu.clock_ghz)} GHz; a command {fixed}, and {pe.cpu.cycles_per_byte} cycle per byte"),
+        ("PE_SCHED", f"entry {entries[0]} to DMA, {entries[1]} to GEMM and MATH"),
         ("GEMM", f"{peak} TFLOP/s in f16, tile {tile} (M x K x N)"),
-        ("MATH", f"{pe.math.lanes} lanes, {_ns(pe.math.pass_ps)} a pass"),
+        ("MATH", f"{pe.math.lanes} lanes, {nanoseconds(pe.math.pass_ps)} a pass"),
         ("FETCH, STORE", f"{sides[0]}, {sides[1]}{shared}"),
-        ("TCM", f"{_size(pe.tcm.bytes)}, kernel scratch {_size(pe.tcm.scratch_bytes)}"),
+        ("TCM", f"{binary_size(pe.tcm.bytes)}, kernel scratch {binary_size(pe.tcm.scratch_bytes)}"),
         (
             "HBM slice",
-            f"{_size(hbm.slice_bytes)}, {hbm.channels} pseudo-channels x {_number(hbm.channel_gb_per_s)} GB/s, burst"
-            f" {hbm.burst_bytes} B in {_ns(hbm.burst_ps)}, strided transfers cost as {hbm.strided}",
+            f"{binary_size(hbm.slice_bytes)}, {channels}, burst {hbm.burst_bytes} B in {nanoseconds(hbm.burst_ps)},"
+            f" strided transfers cost as {hbm.strided}",
         ),
         ("composite", f"at most {machine.composite_max_bytes} logical bytes"),
     ]
@@ -83,7 +88,7 @@ def _engines(machine: Machine) -> list[tuple[str, str]]:
 def _inter_sip(inter: InterSip) -> str:
     grid = f" of {inter.grid[0]} x {inter.grid[1]}" if inter.grid else ""
     forward = "store and forward" if inter.store_and_forward else "cut through"
-    link = f"links {_number(inter.link.gb_per_s)} GB/s, a switch {_ns(inter.switch_overhead_ps)}"
+    link = f"links {number(inter.link.gb_per_s)} GB/s, a switch {nanoseconds(inter.switch_overhead_ps)}"
     return f"{inter.topology}{grid}, {link}, {forward} at the endpoints"
 
 
@@ -91,8 +96,8 @@ def _network(machine: Machine) -> list[tuple[str, str]]:
     mesh, noc = machine.cube.mesh, machine.noc
     text = f"{len(mesh.rows_mm)} x {len(mesh.columns_mm)} routers, {len(mesh.missing)} missing"
     rows = [
-        ("mesh", f"{text}, {_ns(mesh.router_overhead_ps)} each, links {_number(mesh.gb_per_s)} GB/s"),
-        ("wire", f"{_ns(noc.ps_per_mm)} per mm, flits of {noc.flit_bytes} B"),
+        ("mesh", f"{text}, {nanoseconds(mesh.router_overhead_ps)} each, links {number(mesh.gb_per_s)} GB/s"),
+        ("wire", f"{nanoseconds(noc.ps_per_mm)} per mm, flits of {noc.flit_bytes} B"),
         ("routing", machine.routing),
     ]
     if machine.inter_sip is not None and machine.sips > 1:
@@ -102,5 +107,7 @@ def _network(machine: Machine) -> list[tuple[str, str]]:
     for pe, where in targets.items():
         if pe < machine.pes and (pe or where == "own slice"):
             time_ps = write_ack_ps(machine, _PROBE_BYTES, here, slice_node(machine, pe))
-            rows.append(("32 KiB write", f"{_ns(time_ps)} with its ack, PE 0 to {slice_node(machine, pe)} ({where})"))
+            rows.append(
+                ("32 KiB write", f"{nanoseconds(time_ps)} with its ack, PE 0 to {slice_node(machine, pe)} ({where})")
+            )
     return rows

@@ -69,7 +69,9 @@ def machine_schema() -> dict[str, Any]:
     return schema
 
 
-def _find(name: str, folder: Path, place: Place | None) -> Path:
+def path_of(name: str, folder: Path | None = None, place: Place | None = None) -> Path:
+    """The file of the machine called `name`, or `name` itself, relative to `folder`. Raises AhbmcError."""
+    folder = folder or Path()
     if name in shipped_machines():
         return _FOLDER / f"{name}.yaml"
     path = folder / name
@@ -86,7 +88,7 @@ def _read_chain(name: str, folder: Path, place: Place | None) -> tuple[tuple[str
     """Path and text of the machine file and of those that it extends, in that order."""
     chain: dict[str, str] = {}
     while True:
-        path = _find(name, folder, place)
+        path = path_of(name, folder, place)
         if any(path.samefile(read) for read in chain):
             raise fail(f"`base: {name}` leads back to this file", place, hint="let one file of the circle extend none")
         try:

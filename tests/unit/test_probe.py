@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -236,6 +237,14 @@ def test_the_report(capsys: Capture) -> None:
     assert err == ""
     assert main(["probe", "--machine", "ahbm-2sip-xy", "--path", "h2d"]) == 0
     assert "Routing is the physical one (xy)" in capsys.readouterr().out
+
+
+def test_the_page_of_probe_shows_what_it_prints(capsys: Capture) -> None:
+    """The example of docs/probe.md."""
+    text = (Path(__file__).parents[2] / "docs" / "probe.md").read_text(encoding="utf-8")
+    command, _, printed = text.partition("```console\n$ ")[2].partition("```")[0].partition("\n")
+    assert main(shlex.split(command)[1:]) == 0
+    assert capsys.readouterr().out.rstrip() == printed.rstrip()
 
 
 def test_a_machine_without_parts_says_what_is_left_out(capsys: Capture, tmp_path: Path) -> None:
