@@ -86,7 +86,9 @@ def read_ps(machine: Machine, size: int, source: str, target: str) -> int:
 
 
 def device_to_host_ps(machine: Machine, size: int, host: str, target: str) -> int:
-    """D2H as published: a read, then the host end's overhead and a second full drain at the slowest edge."""
-    way = route(machine, target, host)
+    """D2H as published: a read, then the host end's overhead and a second full drain at the slowest rate of the way,
+    that of the slice among them.
+    """
+    slowest = min(bottleneck(route(machine, target, host)), machine.hbm.slice_gb_per_s)
     overhead_ps = route(machine, host, target)[0].overhead_ps
-    return read_ps(machine, size, host, target) + overhead_ps + service_ps(size, bottleneck(way))
+    return read_ps(machine, size, host, target) + overhead_ps + service_ps(size, slowest)

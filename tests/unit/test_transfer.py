@@ -21,6 +21,7 @@ from ahbmc.backend_sim.target.transfer import (
 )
 from hypothesis import given
 from hypothesis import strategies as st
+from support_flits import by_flit
 
 MACHINE = load_machine("ahbm-2sip")
 PE0, HOST = "sip0.cube0.pe0.pe_dma", "sip0.io0.pcie_ep"
@@ -87,25 +88,19 @@ def test_the_slowest_edge_is_the_bottleneck() -> None:
     assert bottleneck(route(MACHINE, PE0, "sip0.cube1.hbm_ctrl.0")) == 128
 
 
+def test_a_transfer_to_the_host_drains_at_the_slice_if_that_is_slowest() -> None:
+    """A slice of 8 GB/s: its bytes pass it once for the read, and a second time at its rate at the host."""
+    slow, target = load_machine("ahbm-2sip", ["hbm.channel_gb_per_s=1"]), "sip0.cube0.hbm_ctrl.0"
+    read = read_ps(slow, PROBE, HOST, target)
+    assert device_to_host_ps(slow, PROBE, HOST, target) == read + 5000 + PROBE * 1000 // 8
+    assert device_to_host_ps(slow, PROBE, HOST, target) > write_commit_ps(slow, PROBE, HOST, target)
+
+
 def test_the_physical_routing_differs_as_documented() -> None:
     """Best case 331.80 ns; the worst within 0.01% of 635.40 ns."""
     xy = load_machine("ahbm-2sip-xy")
     assert write_ack_ps(xy, PROBE, PE0, "sip0.cube1.hbm_ctrl.0") == 331800
     assert abs(write_ack_ps(xy, PROBE, PE0, "sip0.cube15.hbm_ctrl.0") - 635400) < 64
-
-
-def by_flit(size: int, flit: int, way: list[Edge], ready: Rate | None) -> int:
-    """Arrival of the last flit, one flit and one edge at a time: each edge serves flits first come, first served."""
-    sizes = [flit] * ((size - 1) // flit) + [(size - 1) % flit + 1]
-    at = [0 if ready is None else i * service_ps(flit, ready) for i in range(len(sizes))]
-    for edge in way:
-        free = 0
-        if edge.whole:
-            at = [at[-1]] * len(at)
-        for i, bytes_ in enumerate(sizes):
-            start = max(at[i] + (edge.overhead_ps if i == 0 else 0), free)
-            free = at[i] = start + edge.flit_ps(bytes_)
-    return at[-1]
 
 
 rates = st.sampled_from([Rate(64), Rate(128), Rate(256), Rate(512), Rate(768), Rate(100, 3), None])

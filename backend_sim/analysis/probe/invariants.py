@@ -35,7 +35,7 @@ def invariants(rows: Sequence[Row]) -> tuple[Invariant, ...]:
 
 
 def _with_hops(rows: Sequence[Row]) -> Iterator[Finding]:
-    """Pairs of which the way with more hops takes all links of the other, and more.
+    """Pairs of which the ways with more hops take all links of the other's, there and back, and more.
 
     They are alike in path, size, near end, slice or PE at the far end, and links between SIPs. Ways of other kinds say
     nothing: through other ports a cube further off can be reached sooner.
@@ -51,9 +51,12 @@ def _with_hops(rows: Sequence[Row]) -> Iterator[Finding]:
 
 
 def _runs_over(less: Row, more: Row) -> bool:
-    """Whether the way of `more` takes links like all those of `less`, in their order. All cubes are alike."""
-    links = (_link(edge) for edge in more.way)
-    return all(_link(edge) in links for edge in less.way)
+    """Whether the ways of `more` take links like all those of `less`, in their order. All cubes are alike."""
+    for way, longer in ((less.way, more.way), (less.back, more.back)):
+        links = (_link(edge) for edge in longer)
+        if not all(_link(edge) in links for edge in way):
+            return False
+    return True
 
 
 def _link(edge: Edge) -> tuple[str, str]:
@@ -98,12 +101,13 @@ def _to_and_from_the_host(rows: Sequence[Row]) -> Iterator[Finding]:
 def _utilization(rows: Sequence[Row]) -> Iterator[Finding]:
     for row in rows:
         text = f"{_named(row)} reaches {float(row.utilization):.2%} of {float(row.slowest):g} GB/s"
-        yield row.utilization <= 1, text
+        yield row.size * 1000 <= (row.latency_ps + row.rounding_ps) * row.slowest, text
 
 
 def _floor(rows: Sequence[Row]) -> Iterator[Finding]:
     for row in rows:
-        yield row.latency_ps >= row.floor_ps, f"{_named(row)} takes {_ns(row.latency_ps)}, at least {_ns(row.floor_ps)}"
+        text = f"{_named(row)} takes {_ns(row.latency_ps)}, at least {_ns(row.floor_ps)}"
+        yield row.latency_ps + row.rounding_ps >= row.floor_ps, text
 
 
 _INVARIANTS: dict[str, Callable[[Sequence[Row]], Iterable[Finding]]] = {

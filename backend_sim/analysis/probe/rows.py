@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
+from math import ceil
 from typing import Any
 
 from ....dialects.ahbm.commands import DMA_BYTES
@@ -31,23 +32,26 @@ PROBE_BYTES = 32 * 1024
 
 @dataclass(frozen=True)
 class Row:
-    """One probed message of `size` bytes, whose data took `way`. Times in ps.
+    """One probed message of `size` bytes, whose data took `way`, its request or acknowledgement `back`. Times in ps.
 
     `overhead_ps` and `wire_ps` are sums over the way of the data, for h2d over that of its command, for d2h over that
     of its request; `drain_ps` is the size at the `slowest` rate of the way, slice included; no latency can be below
-    `floor_ps`; `constant_ps` is the X of the published saturation, drain / (drain + X) (None: none is published for
-    the path); `issue_ps` is the part of the latency that PE_CPU pays to issue commands.
+    `floor_ps`, but by `rounding_ps`, what the flits gain in it by whole ps; `constant_ps` is the X of the published
+    saturation, drain / (drain + X) (None: none is published for the path); `issue_ps` is the part of the latency that
+    PE_CPU pays to issue commands.
     """
 
     pair: Pair
     size: int
     way: Route
+    back: Route
     latency_ps: int
     issue_ps: int
     overhead_ps: int
     drain_ps: int
     wire_ps: int
     floor_ps: int
+    rounding_ps: int
     slowest: Rate
     constant_ps: int | None
 
@@ -109,15 +113,24 @@ def measure(machine: Machine, pair: Pair, size: int) -> Row:
         pair=pair,
         size=size,
         way=way,
+        back=route(machine, way[-1].target, way[0].source),
         latency_ps=_latency_ps(machine, pair, way, size) + issue,
         issue_ps=issue,
         overhead_ps=sum(edge.overhead_ps for edge in explained),
         drain_ps=drain_ps,
         wire_ps=sum(edge.wire_ps for edge in explained),
         floor_ps=max(drain_ps, empty_ps(way)) + issue,
+        rounding_ps=_rounding_ps(size, machine.noc.flit_bytes, slowest),
         slowest=slowest,
         constant_ps=constant_ps,
     )
+
+
+def _rounding_ps(size: int, flit: int, rate: Rate) -> int:
+    """How much sooner than exactly `size` bytes are through at `rate`, where each flit takes whole ps."""
+    full, tail = divmod(size, flit)
+    taken_ps = full * service_ps(flit, rate) + service_ps(tail, rate)
+    return max(0, ceil(Fraction(size * 1000) / rate - taken_ps))
 
 
 def inter_sip_links(way: Route) -> int:
