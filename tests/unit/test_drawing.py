@@ -19,13 +19,12 @@ Capture = pytest.CaptureFixture[str]
 Box = tuple[float, float, float, float]
 SVG = "{http://www.w3.org/2000/svg}"
 
-# A cube with holes, two PEs at one router, ports off the edge of the mesh, two IO ports at one cube, five SIPs at a
-# switch.
+# Holes, two PEs at one router, ports off the edge of the mesh, IO ports out of order, five SIPs at a switch.
 CROOKED = """\
 base: ahbm-2sip
 about: as crooked as a machine may be
 sips: 5
-sip: {cubes: [3, 2], io: {cubes: [1, 0, 1]}}
+sip: {cubes: [3, 2], io: {cubes: [1, 0]}}
 cube:
   mesh: {columns_mm: [0.5, 2, 9], rows_mm: [1, 1.25, 8, 9], missing: [r1c1, r2c1]}
   pes: [r0c0, r0c0, r3c2, r0c1]

@@ -71,13 +71,8 @@ def _draw_io(canvas: Canvas, machine: Machine, x: float, bottom: float, corners:
     io = machine.sip.io
     assert io is not None
     top = bottom - 2 * _NODE_HEIGHT - _PORT_HEIGHT - 3 * _LINE
-    order = sorted(range(len(io.cubes)), key=lambda i: (corners[io.cubes[i]], i))
-    ports: dict[int, float] = {}
-    at = x
-    for i in order:  # above its cube, or beside the port before it
-        ports[i] = at = max(corners[io.cubes[i]][0] + (_CUBE - _PORT_WIDTH) / 2, at)
-        at += _PORT_WIDTH + 8
-    right = max(at, x + 2 * _NODE_WIDTH + 60 + text_width("IO chiplet", 11))
+    ports = [corners[cube][0] + (_CUBE - _PORT_WIDTH) / 2 for cube in io.cubes]  # each above its cube
+    right = max(max(ports) + _PORT_WIDTH + 8, x + 2 * _NODE_WIDTH + 60 + text_width("IO chiplet", 11))
     canvas.rectangle("io", x, top, right - x, bottom - top, "io0")
     canvas.text(right - 8, top + 16, "IO chiplet", 11, "end")
     noc = x + 12 + _NODE_WIDTH + 15, top + 2 * _LINE + _NODE_HEIGHT
@@ -90,16 +85,18 @@ def _draw_io(canvas: Canvas, machine: Machine, x: float, bottom: float, corners:
     for name in ("pcie_ep", "io_cpu"):
         end = nodes[name][0] + _NODE_WIDTH / 2, nodes[name][1] + _NODE_HEIGHT / 2
         canvas.line("io-link", end, centre, name=f"{name} io_noc", title=_rate(io.noc_link))
-    for i, left in ports.items():
-        port, cube = (left + _PORT_WIDTH / 2, bottom - _PORT_HEIGHT / 2), corners[io.cubes[i]]
-        canvas.line("io-link", centre, port, name=f"io_noc io_ucie{i}", title=_rate(io.port_link))
-        ends = (port[0], bottom), (cube[0] + _CUBE / 2, cube[1])
+    for i, left in enumerate(ports):
+        middle = left + _PORT_WIDTH / 2
+        canvas.line(
+            "io-link", centre, (middle, bottom - _PORT_HEIGHT / 2), name=f"io_noc io_ucie{i}", title=_rate(io.port_link)
+        )
+        ends = (middle, bottom), (middle, bottom + _GAP)
         canvas.line("cube-link", *ends, name=f"io_ucie{i} cube{io.cubes[i]}.n", title=_rate(io.cube_link))
     for name, (left, up, overhead_ps) in nodes.items():
         title = f"{name}: {nanoseconds(overhead_ps)}"
         canvas.rectangle("io-node", left, up, _NODE_WIDTH, _NODE_HEIGHT, name, title)
         canvas.text(left + _NODE_WIDTH / 2, up + 16, name, 10, "middle")
-    for i, left in ports.items():
+    for i, left in enumerate(ports):
         title = f"io_ucie{i}: {nanoseconds(io.port_overhead_ps)}"
         canvas.rectangle("port", left, bottom - _PORT_HEIGHT, _PORT_WIDTH, _PORT_HEIGHT, f"io_ucie{i}", title)
         canvas.text(left + _PORT_WIDTH / 2, bottom - 5, f"io_ucie{i}", 9, "middle")
