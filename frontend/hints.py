@@ -111,6 +111,10 @@ def _number(make: Callable[[Item], Item], what: str) -> Callable[..., Item]:
     return lower
 
 
+def _is_tuple(emit: Emitter, x: Item) -> Item:
+    return isinstance(x, tuple)
+
+
 def _text(emit: Emitter, x: Item) -> Item:
     return str(known(x))
 
@@ -133,6 +137,7 @@ HINTS: tuple[Builtin, ...] = (
     row("device_print", "prefix: item = '', *values, hex: hint = False", _nothing),
     row("device_assert", "cond: hint, msg: hint = '', mask: hint = None", _nothing),
     row("constexpr", "value", _constexpr),
+    row("_is_tuple", "x", _is_tuple),
     row(
         "range",
         "*bounds, step: item = None, num_stages: hint = None, loop_unroll_factor: hint = None, "

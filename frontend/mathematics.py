@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 from xdsl.ir import Operation
@@ -12,7 +11,6 @@ from ..dialects.elementwise import BY_TL, Elementwise
 from . import operators
 from .builtin import Builtin, row
 from .emit import Emitter
-from .shapes import axis_of, reshaped
 from .types import (
     BlockType,
     DType,
@@ -168,24 +166,6 @@ def _spelled(dtype: DType | PointerType) -> str:
     return dtype.spelled if isinstance(dtype, DType) else str(dtype)
 
 
-def _reduce(emit: Emitter, input: Value, axis: int | None, kind: str, keep_dims: bool) -> Item:
-    """One axis, or all of them for None, by a named combination."""
-    if not input.is_block or not isinstance(input.element, DType):
-        raise TypeFault(f"a block of numbers is needed, not {describe(input)}")
-    shape, dtype = input.shape, input.element
-    if axis is None:
-        input, place = reshaped(emit, input, (math.prod(shape),)), 0
-        left: tuple[int, ...] = ()
-    else:
-        place = axis_of(axis, len(shape))
-        left = (*shape[:place], *shape[place + 1 :])
-    op = tl.ReduceOp(kind, input.ssa, place, unsigned=dtype.is_int and not dtype.signed)
-    result = emit.make(op, BlockType(left, dtype) if left else dtype)
-    if not keep_dims:
-        return result
-    return emit.broadcast(result, (1,) * len(shape)) if axis is None else emit.expand(result, place)
-
-
 _NAN = ", propagate_nan: constant = 'none'"
 
 MATHEMATICS: tuple[Builtin, ...] = (
@@ -205,7 +185,6 @@ MATHEMATICS: tuple[Builtin, ...] = (
         _dot,
     ),
     row("where", "condition: value, x: number, y: number", _where),
-    row("_reduce", "input: value, axis: axis, kind: str, keep_dims: bool", _reduce),
 )
 
 # Names that Triton gives to reductions are in the table for Python's own `max` and `min`.

@@ -22,7 +22,7 @@ Find = Callable[[str, str], tuple[str, str] | None]
 
 
 class Module:
-    """A kernel file. `library` marks our own `standard.tl`, whose text no user sees."""
+    """A kernel file. `library` marks our own `*.tl` files, whose text no user sees."""
 
     def __init__(self, text: Text, *, library: bool = False, find: Find | None = None):
         self.text = text

@@ -1,5 +1,5 @@
 """Modules that a kernel may name, and what their names stand for: the tables of builtins, the types, and the library
-`standard.tl`.
+of `*.tl` files.
 
 A module is known by its full dotted path, whatever a file calls it (`import triton.language as tl`, `from ahbmc
 import language as al`).
@@ -52,19 +52,15 @@ DEFAULTS: dict[str, str] = {
     "math": "math",
 }
 
+_LIBRARY = ("standard.tl", "reductions.tl", "rearranging.tl")
+
 # Functions of Triton that this language lacks as yet -> what a kernel can do instead.
 NOT_YET: dict[str, str] = {
     **dict.fromkeys(
-        ("cumsum", "cumprod", "associative_scan"),
-        "a running value can be carried by a loop, or a dot with a triangle of ones gives the sums",
-    ),
-    **dict.fromkeys(
         ("rand", "randn", "randint", "randint4x", "rand4x", "randn4x"), "load random numbers from a tensor"
     ),
-    **dict.fromkeys(("sort", "topk", "histogram", "gather"), "compute it with tl.where and reductions"),
-    **dict.fromkeys(("reduce", "dot_scaled"), "there are tl.sum, tl.max, tl.min, tl.dot and casts"),
+    **dict.fromkeys(("dot_scaled",), "there are tl.dot and casts"),
     **dict.fromkeys(("inline_asm_elementwise", "device_print"), "leave it out: this machine has no counterpart"),
-    **dict.fromkeys(("join", "split", "interleave", "cat"), "load or store the parts through pointers of their own"),
 }
 
 
@@ -96,17 +92,22 @@ def python_names() -> dict[str, Builtin]:
 
 
 @cache
-def standard() -> Module:
-    """The module of library functions that are written in the kernel language itself."""
+def library() -> tuple[Module, ...]:
+    """The modules of library functions that are written in the kernel language itself."""
     from .module import Module  # a lazy table; module.py builds on this file
 
-    source = files(__package__ or "ahbmc.frontend").joinpath("standard.tl").read_text(encoding="utf-8")
-    return Module(Text("standard.tl", source), library=True)
+    folder = files(__package__ or "ahbmc.frontend")
+    return tuple(Module(Text(n, folder.joinpath(n).read_text(encoding="utf-8")), library=True) for n in _LIBRARY)
+
+
+def library_names() -> tuple[str, ...]:
+    """The library functions that a kernel may call."""
+    return tuple(n for module in library() for n in module.kernels if not n.startswith("_"))
 
 
 def library_function(name: str) -> JitFunction | None:
-    """A function of `standard.tl`; a name that starts with an underscore is its own affair."""
-    return standard().function(name)
+    """A library function that a kernel may call, or that another library function may."""
+    return next((found for module in library() if (found := module.function(name)) is not None), None)
 
 
 def member(path: str, name: str) -> Item:
@@ -134,7 +135,7 @@ def closest(path: str, name: str) -> str | None:
     """A hint with the known name that is most like `name`."""
     names = [n for place in (path, *_MODULES.get(path, ())) for n in _members().get(place, {})]
     if LANGUAGE in (path, *_MODULES.get(path, ())):
-        names += [n for n in standard().kernels if not n.startswith("_")]
+        names += library_names()
     return suggestion(name, names)
 
 

@@ -90,7 +90,7 @@ class Opaque:
 
 @dataclass(frozen=True, eq=False)
 class JitFunction:
-    """A function of a kernel file or of the library of `standard.tl`, inlined where it is called."""
+    """A function of a kernel file or of the library of `*.tl` files, inlined where it is called."""
 
     name: str
     module: Module

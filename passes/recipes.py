@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from ..dialects.ahbm.commands import MATH_KINDS, REDUCTIONS
+from ..dialects.ahbm.math import MATH_KINDS, REDUCTIONS
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from xdsl.ir import Operation
 from ...dialects import tl
 from ...dialects.pointer import PointerType
 from ...dialects.shapes import element_of, shape_of
+from .along_axis import gather, histogram, scan, sort
 from .closures import Builder, Handler, Step
 from .dtypes import numpy_dtype
 from .elementwise import product, reduce
@@ -69,6 +70,33 @@ def _reduce(op: Operation, builder: Builder) -> Step:
     return unary(lambda block: scalar(reduce(kind, block, axis, is_unsigned=is_unsigned), dtype), op, builder)
 
 
+def _scan(op: Operation, builder: Builder) -> Step:
+    assert isinstance(op, tl.ScanOp)
+    kind, axis, reverse, is_unsigned = op.kind.data, op.axis.value.data, op.reverse is not None, op.unsigned is not None
+    return unary(lambda block: scan(kind, block, axis, reverse=reverse, is_unsigned=is_unsigned), op, builder)
+
+
+def _gather(op: Operation, builder: Builder) -> Step:
+    assert isinstance(op, tl.GatherOp)
+    axis = op.axis.value.data
+    return binary(lambda source, index: gather(source, index, axis), op, builder)
+
+
+def _sort(op: Operation, builder: Builder) -> Step:
+    assert isinstance(op, tl.SortOp)
+    axis, descending, is_unsigned = op.axis.value.data, op.descending is not None, op.unsigned is not None
+    count = shape_of(op.result.type)[axis]
+    return unary(lambda block: sort(block, axis, count, descending=descending, is_unsigned=is_unsigned), op, builder)
+
+
+def _histogram(op: Operation, builder: Builder) -> Step:
+    assert isinstance(op, tl.HistogramOp)
+    (bins,) = shape_of(op.result.type)
+    if op.mask is None:
+        return unary(lambda block: histogram(block, None, bins), op, builder)
+    return binary(lambda block, mask: histogram(block, mask, bins), op, builder)
+
+
 def _dot(op: Operation, builder: Builder) -> Step:
     assert isinstance(op, tl.DotOp)
     dtype = numpy_dtype(op.result.type)
@@ -101,6 +129,10 @@ BLOCK_HANDLERS: Mapping[str, Handler] = {
     "tl.trans": _trans,
     "tl.addptr": _addptr,
     "tl.reduce": _reduce,
+    "tl.scan": _scan,
+    "tl.gather": _gather,
+    "tl.sort": _sort,
+    "tl.histogram": _histogram,
     "tl.dot": _dot,
     "tl.composite": _composite,
     "tl.copy_to": _copy_to,

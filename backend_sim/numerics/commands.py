@@ -17,11 +17,13 @@ from xdsl.ir import Operation, SSAValue
 from ...dialects import ahbm
 from ...dialects.errors import place_of
 from ...dialects.pointer import PointerType
+from ...dialects.shapes import shape_of
 from .addresses import AddressSpace
+from .along_axis import gather, histogram, scan, sort
 from .atomics import change_of
 from .dtypes import Array, DType, convert, numpy_dtype
 from .elementwise import product
-from .math_kinds import math_function
+from .math_kinds import MathFunction, math_function
 from .operands import Buffer, Index
 from .regions import Region
 
@@ -178,16 +180,34 @@ def _gemm(op: Operation) -> Effect:
 
 def _math(op: Operation) -> Effect:
     assert isinstance(op, ahbm.MathOp)
-    axis = None if op.axis is None else op.axis.value.data
-    function = math_function(op.kind.data, axis=axis, is_unsigned=op.unsigned is not None)
+    function = _along_axis(op) or math_function(
+        op.kind.data, axis=None if op.axis is None else op.axis.value.data, is_unsigned=op.unsigned is not None
+    )
     dtypes = _element_dtypes(op.inputs)
 
     def effect(operands: Operands, memory: PeMemory) -> None:
         out = operands[-1]
-        inputs = [content(o, dtype, memory) for o, dtype in zip(operands, dtypes, strict=False)]
+        inputs = [content(o, dtype, memory) for o, dtype in zip(operands[:-1], dtypes, strict=True)]
         put(function(inputs, out.dtype), out, memory)
 
     return effect
+
+
+def _along_axis(op: ahbm.MathOp) -> MathFunction | None:
+    """The function of a kind that no composite has."""
+    kind, is_unsigned, reverse = op.kind.data, op.unsigned is not None, op.reverse is not None
+    axis, shape = 0 if op.axis is None else op.axis.value.data, shape_of(op.out.type)
+    if kind.startswith("scan_"):
+        name = kind.removeprefix("scan_")
+        return lambda operands, _: scan(name, operands[0], axis, reverse=reverse, is_unsigned=is_unsigned)
+    if kind == "gather":
+        return lambda operands, _: gather(operands[0], operands[1], axis)
+    if kind in ("sort", "topk"):
+        count = shape[axis]
+        return lambda operands, _: sort(operands[0], axis, count, descending=reverse, is_unsigned=is_unsigned)
+    if kind == "histogram":
+        return lambda operands, _: histogram(operands[0], operands[1] if len(operands) > 1 else None, shape[0])
+    return None
 
 
 def _copy(op: Operation) -> Effect:

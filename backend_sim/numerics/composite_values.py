@@ -59,7 +59,7 @@ class _MathSpec:
 
 def _compile_math(spec: SpecAttr, place: Place | None) -> _MathSpec:
     kind, extras = spec.kind.data, spec.extras.data
-    if kind not in ahbm.commands.MATH_KINDS:
+    if kind not in ahbm.math.MATH_KINDS:
         raise fail(f"'{kind}' is a recipe and no op", place, Category.INVALID_IR, hint="run expand-recipes first")
     axis = extras.get("axis")
     number = axis.value.data if isinstance(axis, IntegerAttr) else None

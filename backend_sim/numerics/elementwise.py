@@ -94,12 +94,18 @@ _REDUCE: Mapping[str, np.ufunc] = {
 }
 
 
+def reduction(kind: str, dtype: DType) -> np.ufunc:
+    """The function that reductions and scans of a kind repeat, on elements of `dtype`."""
+    if kind in ("max", "min") and dtype.kind in "ib":
+        return np.maximum if kind == "max" else np.minimum
+    return _REDUCE[kind]
+
+
 def reduce(kind: str, values: Array, axis: int, *, is_unsigned: bool = False) -> Any:
     """Reduce one axis; the result has the dtype of `values`. Sums and products of narrow floats run in float32."""
-    ufunc, dtype = _REDUCE[kind], values.dtype
+    dtype = values.dtype
+    ufunc = reduction(kind, dtype)
     if dtype.kind in "ib":
-        if kind in ("max", "min"):
-            ufunc = np.maximum if kind == "max" else np.minimum
         if is_unsigned:
             values = values.view(unsigned(dtype))
         return ufunc.reduce(values, axis=axis, dtype=values.dtype).view(dtype)

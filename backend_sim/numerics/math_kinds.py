@@ -18,7 +18,9 @@ MathFunction = Callable[[Sequence[Array], DType], Any]
 
 
 def math_function(kind: str, *, axis: int | None = None, is_unsigned: bool = False) -> MathFunction:
-    """The function of a kind. `axis` is a reduction's, `is_unsigned` a cast's or a reduction's."""
+    """The function of a kind that a composite may have. `axis` is a reduction's, `is_unsigned` a cast's or a
+    reduction's.
+    """
     if kind == "copy":
         return lambda operands, _: operands[0]
     if kind == "cast":

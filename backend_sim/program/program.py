@@ -316,7 +316,8 @@ class Program:
         assert isinstance(op, ahbm.MathOp)
         kind: StringAttr = op.kind
         elements = max(_count(v) for v in op.operands)
-        return self._compute(op, builder, kind.data, False, cost.math_ps(self.machine, kind.data, elements))
+        service = cost.math_ps(self.machine, kind.data, elements, op.axis_size)
+        return self._compute(op, builder, kind.data, False, service)
 
     def _copy(self, op: Operation, builder: Builder) -> Step:
         assert isinstance(op, ahbm.CopyOp)

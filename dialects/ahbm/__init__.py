@@ -15,12 +15,12 @@ from .commands import (
     DmaWriteOp,
     GemmOp,
     LoadScalarOp,
-    MathOp,
     StoreScalarOp,
     WaitOp,
 )
 from .composite import CompositeOp
 from .indexed import AtomicOp, GatherOp, ScatterOp
+from .math import MathOp
 from .types import BufferType, IndexType, Scope, SpecAttr
 from .values import (
     AddPtrOp,

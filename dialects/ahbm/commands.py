@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, StringAttr, UnitAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AnyAttr,
@@ -17,31 +17,20 @@ from xdsl.irdl import (
     ParsePropInAttrDict,
     irdl_op_definition,
     operand_def,
-    opt_prop_def,
     prop_def,
     var_operand_def,
 )
 
-from ..elementwise import BY_KIND
 from ..pointer import PointerType
 from ..region import RegionType
 from ..shapes import element_of, require, shape_of
-from ..tl.compute import FLOAT_PREDICATES, INTEGER_PREDICATES, REDUCE_KINDS
-from .types import SCALAR_BYTES, BufferType, operand_bytes
+from .types import BufferType
 
 # Bytes of the single-op descriptors (latency model, section 3); the list is a contract.
 DMA_BYTES = 17
 GEMM_BYTES = 40
-MATH_BYTES = 14
 COPY_BYTES = 24
 WAIT_BYTES = 4
-
-REDUCTIONS = tuple(f"reduce_{kind}" for kind in REDUCE_KINDS)
-COMPARISONS = tuple(f"cmp_{predicate}" for predicate in (*INTEGER_PREDICATES, *FLOAT_PREDICATES))
-# `exp_diff` is exp(a - b), `exp2_diff` exp2(a - b): the forms in which a recipe issues a difference and its exponential
-# as one op.
-FUSED_KINDS = ("exp_diff", "exp2_diff")
-MATH_KINDS: frozenset[str] = frozenset((*BY_KIND, *REDUCTIONS, *COMPARISONS, *FUSED_KINDS, "select", "cast", "copy"))
 
 
 class CommandOp(IRDLOperation):
@@ -189,84 +178,6 @@ class GemmOp(CommandOp):
             self.out.type,
         )
         require(element_of(self.a.type) == element_of(self.b.type), "a and b differ in element type")
-
-
-@irdl_op_definition
-class MathOp(CommandOp):
-    """An element-wise function, compare, select, cast or reduction: `kind` of the inputs, into a buffer.
-
-    Inputs are buffers (or views), index views, rank-0 buffers (taken for every lane) and scalars of PE_CPU. A reduction
-    has its `axis`. `unsigned` is a cast's.
-    """
-
-    name = "ahbm.math"
-    KIND: ClassVar[str] = "math"
-    BLOCKING: ClassVar[bool] = True
-
-    kind = prop_def(StringAttr)
-    inputs = var_operand_def(AnyAttr())
-    out = operand_def(BufferType)
-    axis = opt_prop_def(IntegerAttr[IntegerType])
-    unsigned = opt_prop_def(UnitAttr)
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$kind `ins` `(` $inputs `:` type($inputs) `)` `out` `(` $out `:` type($out) `)` attr-dict"
-
-    def __init__(
-        self,
-        kind: str,
-        inputs: Sequence[SSAValue],
-        out: SSAValue,
-        *,
-        axis: int | None = None,
-        unsigned: bool = False,
-    ):
-        super().__init__(
-            operands=[inputs, out],
-            properties={
-                "kind": StringAttr(kind),
-                "axis": None if axis is None else IntegerAttr(axis, i64),
-                "unsigned": UnitAttr() if unsigned else None,
-            },
-        )
-
-    @property
-    def logical_bytes(self) -> int:
-        return MATH_BYTES + sum(operand_bytes(v.type) for v in self.inputs) + (0 if self.axis is None else SCALAR_BYTES)
-
-    def verify_(self) -> None:
-        kind = self.kind.data
-        require(kind in MATH_KINDS, "'{}' is no MATH kind", kind)
-        require(
-            (self.axis is not None) == (kind in REDUCTIONS),
-            "'{}' {} axis",
-            kind,
-            "needs an" if self.axis is None else "has no",
-        )
-        arity = (
-            BY_KIND[kind].arity
-            if kind in BY_KIND
-            else 2
-            if kind in (*COMPARISONS, *FUSED_KINDS)
-            else 3
-            if kind == "select"
-            else 1
-        )
-        require(len(self.inputs) == arity, "'{}' takes {} inputs, not {}", kind, arity, len(self.inputs))
-        out = shape_of(self.out.type)
-        if self.axis is not None:
-            shape, axis = list(shape_of(self.inputs[0].type)), self.axis.value.data
-            require(0 <= axis < len(shape), "axis {} of {}", axis, self.inputs[0].type)
-            del shape[axis]
-            require(
-                tuple(shape) == out,
-                "{} reduced along axis {} does not give {}",
-                self.inputs[0].type,
-                axis,
-                self.out.type,
-            )
-            return
-        for value in self.inputs:
-            require(shape_of(value.type) in ((), out), "{} as an input of {}", value.type, self.out.type)
 
 
 @irdl_op_definition

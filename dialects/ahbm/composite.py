@@ -24,7 +24,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..region import RegionType, operand_element
 from ..shapes import require, shape_of
-from .commands import MATH_KINDS, CommandOp
+from .commands import CommandOp
+from .math import MATH_KINDS
 from .plan import plan_faults
 from .types import (
     FRAMING_BYTES,

@@ -8,6 +8,7 @@ their type, the op carries it.
 from xdsl.ir import Dialect
 
 from ..pointer import PointerType
+from .along_axis import GatherOp, HistogramOp, ScanOp, SortOp
 from .atomics import AtomicOp
 from .blocks import (
     BroadcastOp,
@@ -35,7 +36,9 @@ __all__ = [
     "CyclesOp",
     "DotOp",
     "ExpandDimsOp",
+    "GatherOp",
     "GemmOp",
+    "HistogramOp",
     "LoadOp",
     "LoadRegionOp",
     "MakeRangeOp",
@@ -44,7 +47,9 @@ __all__ = [
     "ProgramIdOp",
     "ReduceOp",
     "ReshapeOp",
+    "ScanOp",
     "SelectOp",
+    "SortOp",
     "SplatOp",
     "StoreOp",
     "StoreRegionOp",
@@ -77,6 +82,10 @@ TL = Dialect(
         SelectOp,
         CastOp,
         ReduceOp,
+        ScanOp,
+        GatherOp,
+        SortOp,
+        HistogramOp,
         DotOp,
         GemmOp,
         CompositeOp,

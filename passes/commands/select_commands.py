@@ -11,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from ...dialects import ahbm, tl
 from ...dialects.errors import Category, fail, place_of
 from ...dialects.shapes import element_of, is_float, shape_of
+from .along_axis import ALONG_AXIS
 from .cpu_scalars import scalar_of
 from .emission import Emission, view_axes
 from .math_kinds import is_lane_by_lane, math_kind
@@ -124,22 +125,6 @@ def _lane_by_lane(e: Emission, op: Operation) -> bool:
     return True
 
 
-def _reduce(e: Emission, op: Operation) -> None:
-    assert isinstance(op, tl.ReduceOp)
-    source = e.operand(op.operand)
-    if not shape_of(source.type):
-        source = e.packed(op.operand)
-    e.insert(
-        ahbm.MathOp(
-            math_kind(op),
-            [source],
-            e.buffer(op.result),
-            axis=op.axis.value.data,
-            unsigned=op.unsigned is not None,
-        )
-    )
-
-
 def _trans(e: Emission, op: Operation) -> None:
     """A transpose whose lanes are read in order: they have to be moved."""
     assert isinstance(op, tl.TransOp)
@@ -205,7 +190,7 @@ def _cycles(e: Emission, op: Operation) -> None:
 
 
 _MAKERS: dict[type[Operation], Callable[[Emission, Operation], None]] = {
-    tl.ReduceOp: _reduce,
+    **ALONG_AXIS,
     tl.TransOp: _trans,
     KeepOp: _keep,
     tl.CopyToOp: _copy_to,

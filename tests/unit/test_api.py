@@ -16,8 +16,7 @@ from ahbmc import language as tl
 from ahbmc.dialects.elementwise import BY_TL
 from ahbmc.dialects.errors import AhbmcError
 from ahbmc.frontend import tables
-from ahbmc.frontend.module import Module
-from ahbmc.frontend.namespaces import standard
+from ahbmc.frontend.namespaces import library_function, library_names
 from ahbmc.frontend.types import BY_SPELLING
 
 Array = npt.NDArray[Any]
@@ -251,10 +250,8 @@ def test_compile_from_python() -> None:
 def frontend_names() -> dict[str, list[str]]:
     """Every function of the kernel language with its parameters."""
     rows = {b.name: [p.name for p in b.parameters] for b in (*tables.LANGUAGE, *tables.OWN)}
-    library = standard()
-    assert isinstance(library, Module)
-    for name in library.kernels:
-        function = library.function(name)
+    for name in library_names():
+        function = library_function(name)
         assert function is not None
         rows[name] = [p.name for p in function.tree.parameters]
     return {name: parameters for name, parameters in rows.items() if not name.startswith("_")}

@@ -108,6 +108,35 @@ CASES: list[tuple[str, str, str, str, str, str]] = [
      "tl.atomic_add(x, 1.0, sem='seq_cst')", "'sem' is 'seq_cst'", "relaxed, acquire, release, acq_rel"),
     ("an atomic of a block in one place", "tl.atomic_add(x, tl.arange(0, B))", "6:5",
      "tl.atomic_add(x, tl.arange(0, B))", "'val' is a block", "one per lane"),
+    ("a function that changes the type", "z = tl.reduce(tl.arange(0, B), 0, f)", "11:9",
+     "tl.reduce(tl.arange(0, B), 0, f)", "reduce: the function that combines lanes gives fp32 for i32", "same types"),
+    ("a scan of two shapes", "z = tl.associative_scan((tl.arange(0, B), tl.arange(0, 32)), 0, f)", "11:9",
+     "tl.associative_scan((tl.arange(0, B), tl.arange(0, 32)), 0, f)",
+     "associative_scan: all blocks must have one shape, and there are [16] and [32]", ""),
+    ("an axis that a scan has not", "z = tl.cumsum(tl.arange(0, B), 1)", "6:9", "tl.cumsum(tl.arange(0, B), 1)",
+     "cumsum: axis 1 of a block of rank 1", "0 to 0"),
+    ("an index of floats", "z = tl.gather(tl.arange(0, B), tl.zeros((B,), tl.float32), 0)", "6:9",
+     "tl.gather(tl.arange(0, B), tl.zeros((B,), tl.float32), 0)", "the index is made of integers, not of fp32",
+     "tl.int32"),
+    ("an index of another rank", "z = tl.gather(tl.arange(0, B)[:, None], tl.arange(0, B), 0)", "6:9",
+     "tl.gather(tl.arange(0, B)[:, None], tl.arange(0, B), 0)", "the index has 1 axes, the source 2", "adds an axis"),
+    ("an index of other rows", "z = tl.gather(tl.zeros((B, 4), tl.int32), tl.zeros((8, 4), tl.int32), 1)", "6:9",
+     "tl.gather(tl.zeros((B, 4), tl.int32), tl.zeros((8, 4), tl.int32), 1)",
+     "the index [8, 4] does not go with the source [16, 4]: axis 0 has 8 and 16 lanes", "only axis 1"),
+    ("a histogram of floats", "z = tl.histogram(tl.zeros((B,), tl.float32), 4)", "6:9",
+     "tl.histogram(tl.zeros((B,), tl.float32), 4)", "integers are needed, not fp32", "tl.int32"),
+    ("a histogram of two axes", "z = tl.histogram(tl.zeros((B, B), tl.int32), 4)", "6:9",
+     "tl.histogram(tl.zeros((B, B), tl.int32), 4)", "a block of one axis is needed", "tl.ravel"),
+    ("a sort along the first axis", "z = tl.sort(tl.zeros((B, B), tl.int32), 0)", "6:9",
+     "tl.sort(tl.zeros((B, B), tl.int32), 0)", "sort: only the last axis, 1, can be sorted, not 0", "tl.permute"),
+    ("more lanes than there are", "z = tl.topk(tl.arange(0, B), 32)", "6:9", "tl.topk(tl.arange(0, B), 32)",
+     "topk: the first 32 of 16 lanes", ""),
+    ("a part of a sort that is no power of two", "z = tl.topk(tl.arange(0, B), 3)", "6:9",
+     "tl.topk(tl.arange(0, B), 3)", "topk: a sort takes powers of two, and 3 is none", ""),
+    ("a pair of two types", "z = tl.join(tl.arange(0, B), tl.zeros((B,), tl.float32))", "6:9",
+     "tl.join(tl.arange(0, B), tl.zeros((B,), tl.float32))", "both blocks must be of one type", ""),
+    ("a split of more than two", "z = tl.split(tl.zeros((B, 4), tl.int32))", "6:9",
+     "tl.split(tl.zeros((B, 4), tl.int32))", "the last axis must have two lanes", ""),
     ("a run-time power", "z = n ** 2", "6:9", "n ** 2", "'**' of run-time values", ""),
 ]  # fmt: skip
 
@@ -117,7 +146,9 @@ def test_a_fault_has_place_reason_and_hint(
     shows: str, body: str, where: str, marked: str, message: str, hint: str
 ) -> None:
     """The name of the case says what is wrong; the caret marks exactly the text that is."""
-    lines = report(body).splitlines()
+    # A function that some cases call.
+    helper = "@triton.jit\ndef f(a, b):\n    return a * 1.0\n\n\n" if body.endswith(", f)") else ""
+    lines = report(body, helper).splitlines()
     head, caret = lines[0], lines[2]
     assert head.startswith(f"{FILE}:{where}: error: ")
     assert message in head

@@ -14,9 +14,7 @@ from ahbmc.frontend.pieces import scan
 from ahbmc.frontend.text import Text
 
 ROOT = Path(__file__).parents[2]
-FILES = sorted(
-    [*ROOT.glob("examples/*.py"), *ROOT.glob("tests/end_to_end/kernels/*.py"), ROOT / "frontend" / "standard.tl"]
-)
+FILES = sorted([*ROOT.glob("examples/*.py"), *ROOT.glob("tests/end_to_end/kernels/*.py"), *ROOT.glob("frontend/*.tl")])
 
 
 # Our tree as Python text -----------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from ahbmc.dialects.ahbm.commands import MATH_KINDS
+from ahbmc.dialects.ahbm.math import MATH_KINDS
 from ahbmc.passes.recipes import RECIPES, SOFTMAX_MERGE, Row
 
 PLAIN = {"base": "2", "scale": "before", "sum": "before"}

@@ -217,3 +217,27 @@ func.func @atomics(%p: !tl.ptr<i32>, %n: i32) {
   tl.store %q, %n : !tl.ptr<i32>, i32
   func.return
 }
+
+// Changes: what looks at other lanes is one MATH command each; an index that is affine costs none.
+// CHECK-LABEL: func.func @along_axis
+// CHECK-NOT: "muli"
+// CHECK: ahbm.math "scan_prod" ins(%x : {{.*}}) out(%[[S:.*]] : {{.*}}) {axis = 0 : i64, reverse}
+// CHECK: ahbm.math "gather" ins(%[[S]], %{{.*}} : !ahbm.buffer<16xf32, tcm>, !ahbm.index<16xi32>) out(%[[G:.*]] : {{.*}}) {axis = 0 : i64}
+// CHECK: ahbm.math "topk" ins(%[[G]] : !ahbm.buffer<16xf32, tcm>) out(%{{.*}} : !ahbm.buffer<4xf32, tcm>) {axis = 0 : i64, reverse}
+func.func @along_axis(%p: !tl.ptr<f32>) {
+  %z = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %n = arith.constant 16 : i64
+  %m = arith.constant 4 : i64
+  %r = ahbm.region %p[%z] sizes(%n) strides(%one) lo(%z) hi(%n) {axes = ["affine"]} : !tl.ptr<f32> -> !ahbm.region<f32, 1>
+  %q = ahbm.region %p[%z] sizes(%m) strides(%one) lo(%z) hi(%m) {axes = ["affine"]} : !tl.ptr<f32> -> !ahbm.region<f32, 1>
+  %x = tl.load_region %r : !ahbm.region<f32, 1> -> tensor<16xf32>
+  %s = tl.scan "prod", %x {axis = 0 : i32, reverse} : tensor<16xf32> -> tensor<16xf32>
+  %i = tl.make_range {start = 0 : i32, end = 16 : i32} : tensor<16xi32>
+  %two = arith.constant dense<2> : tensor<16xi32>
+  %j = arith.muli %i, %two : tensor<16xi32>
+  %g = tl.gather %s, %j {axis = 0 : i32} : tensor<16xf32>, tensor<16xi32> -> tensor<16xf32>
+  %t = tl.sort %g {axis = 0 : i32, descending} : tensor<16xf32> -> tensor<4xf32>
+  tl.store_region %q, %t : !ahbm.region<f32, 1>, tensor<4xf32>
+  func.return
+}

@@ -205,6 +205,14 @@ func.func @f(%b: !ahbm.buffer<8x4xf32, tcm>, %v: !ahbm.buffer<8xf32, tcm>) {
   ahbm.math "reduce_sum" ins(%b : !ahbm.buffer<8x4xf32, tcm>) out(%v : !ahbm.buffer<8xf32, tcm>) {axis = 2 : i64}
   // expected-error @+1 {{'ahbm.math': !ahbm.buffer<8x4xf32, tcm> reduced along axis 0 does not give !ahbm.buffer<8xf32, tcm>}}
   ahbm.math "reduce_sum" ins(%b : !ahbm.buffer<8x4xf32, tcm>) out(%v : !ahbm.buffer<8xf32, tcm>) {axis = 0 : i64}
+  // expected-error @+1 {{'ahbm.math': !ahbm.buffer<8x4xf32, tcm> scanned along axis 1 does not give !ahbm.buffer<8xf32, tcm>}}
+  ahbm.math "scan_sum" ins(%b : !ahbm.buffer<8x4xf32, tcm>) out(%v : !ahbm.buffer<8xf32, tcm>) {axis = 1 : i64}
+  // expected-error @+1 {{'ahbm.math': an index of !ahbm.buffer<8x4xf32, tcm>}}
+  ahbm.math "gather" ins(%b, %b : !ahbm.buffer<8x4xf32, tcm>, !ahbm.buffer<8x4xf32, tcm>) out(%b : !ahbm.buffer<8x4xf32, tcm>) {axis = 1 : i64}
+  // expected-error @+1 {{'ahbm.math': 'histogram' takes 1 or 2 inputs, not 0}}
+  ahbm.math "histogram" ins( : ) out(%v : !ahbm.buffer<8xf32, tcm>)
+  // expected-error @+1 {{'ahbm.math': !ahbm.buffer<8xf32, tcm> sorted along axis 0 does not give !ahbm.buffer<8x4xf32, tcm>}}
+  ahbm.math "sort" ins(%v : !ahbm.buffer<8xf32, tcm>) out(%b : !ahbm.buffer<8x4xf32, tcm>) {axis = 0 : i64}
   // expected-error @+1 {{'ahbm.math': !ahbm.buffer<8xf32, tcm> as an input of !ahbm.buffer<8x4xf32, tcm>}}
   ahbm.math "add" ins(%b, %v : !ahbm.buffer<8x4xf32, tcm>, !ahbm.buffer<8xf32, tcm>) out(%b : !ahbm.buffer<8x4xf32, tcm>)
   func.return

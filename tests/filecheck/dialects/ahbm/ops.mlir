@@ -98,6 +98,8 @@ func.func @compute(%a: !ahbm.buffer<8x16xf16, tcm>, %b: !ahbm.buffer<16x4xf16, t
   ahbm.math "mul" ins(%o, %x : !ahbm.buffer<8x4xf16, tcm>, f16) out(%o : !ahbm.buffer<8x4xf16, tcm>)
   // CHECK: ahbm.math "reduce_max" ins(%{{.*}} : !ahbm.buffer<8x4xf16, tcm>) out(%{{.*}} : !ahbm.buffer<8xf16, tcm>) {axis = 1 : i64}
   ahbm.math "reduce_max" ins(%o : !ahbm.buffer<8x4xf16, tcm>) out(%v : !ahbm.buffer<8xf16, tcm>) {axis = 1 : i64}
+  // CHECK: ahbm.math "scan_sum" ins(%{{.*}} : !ahbm.buffer<8x4xf16, tcm>) out(%{{.*}} : !ahbm.buffer<8x4xf16, tcm>) {axis = 0 : i64, reverse}
+  ahbm.math "scan_sum" ins(%o : !ahbm.buffer<8x4xf16, tcm>) out(%o : !ahbm.buffer<8x4xf16, tcm>) {axis = 0 : i64, reverse}
   // CHECK: ahbm.copy %{{.*}}, %{{.*}} : !ahbm.buffer<8x4xf16, tcm>, !ahbm.buffer<8x4xf16, tcm>
   ahbm.copy %o, %o : !ahbm.buffer<8x4xf16, tcm>, !ahbm.buffer<8x4xf16, tcm>
   // CHECK: ahbm.wait %{{.*}}, %{{.*}} : !ahbm.buffer<8x4xf16, tcm>, !ahbm.buffer<8xf16, tcm>

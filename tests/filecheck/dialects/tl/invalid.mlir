@@ -322,3 +322,53 @@ func.func @f(%p: tensor<8x!tl.ptr<f32>>, %x: tensor<8xf32>, %y: tensor<8xf16>, %
   %5 = tl.atomic "add", %p, %x mask(%m : tensor<4xi1>) : tensor<8x!tl.ptr<f32>>, tensor<8xf32> -> tensor<8xf32>
   func.return
 }
+
+// -----
+
+// A scan keeps the type of its block; its kind and axis are known.
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{'tl.scan': a scan by 'mean': it must be one of sum, max, min, prod, and, or, xor}}
+  %0 = tl.scan "mean", %x {axis = 1 : i32} : tensor<4x8xf32> -> tensor<4x8xf32>
+  // expected-error @+1 {{'tl.scan': axis 2 of tensor<4x8xf32>}}
+  %1 = tl.scan "sum", %x {axis = 2 : i32} : tensor<4x8xf32> -> tensor<4x8xf32>
+  // expected-error @+1 {{'tl.scan': the result must be tensor<4x8xf32>, not tensor<4xf32>}}
+  %2 = tl.scan "sum", %x {axis = 1 : i32} : tensor<4x8xf32> -> tensor<4xf32>
+  func.return
+}
+
+// -----
+
+// A gather goes by integers, lane by lane on the other axes.
+func.func @f(%x: tensor<4x8xf32>, %i: tensor<4x3xi32>, %j: tensor<5x8xi32>) {
+  // expected-error @+1 {{'tl.gather': an index of tensor<4x8xf32>}}
+  %0 = tl.gather %x, %x {axis = 1 : i32} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x8xf32>
+  // expected-error @+1 {{'tl.gather': tensor<4x8xf32> indexed by tensor<5x8xi32> along axis 1}}
+  %1 = tl.gather %x, %j {axis = 1 : i32} : tensor<4x8xf32>, tensor<5x8xi32> -> tensor<5x8xf32>
+  // expected-error @+1 {{'tl.gather': tensor<4x8xf32> indexed by tensor<4x3xi32> does not give tensor<4x8xf32>}}
+  %2 = tl.gather %x, %i {axis = 1 : i32} : tensor<4x8xf32>, tensor<4x3xi32> -> tensor<4x8xf32>
+  func.return
+}
+
+// -----
+
+// A sort gives at most the lanes that there are.
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{'tl.sort': tensor<4x8xf32> sorted along axis 1 does not give tensor<4x9xf32>}}
+  %0 = tl.sort %x {axis = 1 : i32} : tensor<4x8xf32> -> tensor<4x9xf32>
+  // expected-error @+1 {{'tl.sort': tensor<4x8xf32> sorted along axis 0 does not give tensor<4x4xf32>}}
+  %1 = tl.sort %x {axis = 0 : i32} : tensor<4x8xf32> -> tensor<4x4xf32>
+  func.return
+}
+
+// -----
+
+// A histogram counts integers of one axis.
+func.func @f(%x: tensor<8xf32>, %n: tensor<8xi32>, %m: tensor<4xi1>) {
+  // expected-error @+1 {{'tl.histogram': a histogram of tensor<8xf32>}}
+  %0 = tl.histogram %x : tensor<8xf32> -> tensor<4xi32>
+  // expected-error @+1 {{'tl.histogram': a histogram of tensor<8xi32> does not give tensor<4xf32>}}
+  %1 = tl.histogram %n : tensor<8xi32> -> tensor<4xf32>
+  // expected-error @+1 {{'tl.histogram': the mask is tensor<4xi1>, the block tensor<8xi32>}}
+  %2 = tl.histogram %n mask(%m : tensor<4xi1>) : tensor<8xi32> -> tensor<4xi32>
+  func.return
+}

@@ -93,6 +93,25 @@ func.func @compute(%i: i32, %x: tensor<4x8xf32>, %c: tensor<4x8xi1>, %a: tensor<
   func.return
 }
 
+// Lanes that look at others along an axis.
+// CHECK-LABEL: func.func @along_axis
+func.func @along_axis(%x: tensor<4x8xf32>, %i: tensor<4x3xi32>, %n: tensor<16xi32>, %m: tensor<16xi1>) {
+  // CHECK: tl.scan "sum", %{{.*}} {axis = 1 : i32, reverse} : tensor<4x8xf32> -> tensor<4x8xf32>
+  %running = tl.scan "sum", %x {axis = 1 : i32, reverse} : tensor<4x8xf32> -> tensor<4x8xf32>
+  // CHECK: tl.scan "max", %{{.*}} {axis = 0 : i32, unsigned} : tensor<16xi32> -> tensor<16xi32>
+  %highest = tl.scan "max", %n {axis = 0 : i32, unsigned} : tensor<16xi32> -> tensor<16xi32>
+  // The index may have another number of lanes along the axis.
+  // CHECK: tl.gather %{{.*}}, %{{.*}} {axis = 1 : i32} : tensor<4x8xf32>, tensor<4x3xi32> -> tensor<4x3xf32>
+  %picked = tl.gather %x, %i {axis = 1 : i32} : tensor<4x8xf32>, tensor<4x3xi32> -> tensor<4x3xf32>
+  // CHECK: tl.sort %{{.*}} {axis = 1 : i32} : tensor<4x8xf32> -> tensor<4x8xf32>
+  %sorted = tl.sort %x {axis = 1 : i32} : tensor<4x8xf32> -> tensor<4x8xf32>
+  // CHECK: tl.sort %{{.*}} {axis = 1 : i32, descending} : tensor<4x8xf32> -> tensor<4x2xf32>
+  %best = tl.sort %x {axis = 1 : i32, descending} : tensor<4x8xf32> -> tensor<4x2xf32>
+  // CHECK: tl.histogram %{{.*}} mask(%{{.*}} : tensor<16xi1>) : tensor<16xi32> -> tensor<5xi32>
+  %counts = tl.histogram %n mask(%m : tensor<16xi1>) : tensor<16xi32> -> tensor<5xi32>
+  func.return
+}
+
 // Regions as operands of loads, stores and GEMMs.
 // CHECK-LABEL: func.func @regions
 func.func @regions(%r: !ahbm.region<f16, 2>, %s: !ahbm.region<f16, 2>, %acc: tensor<4x8xf32>) {

@@ -2,26 +2,19 @@
 
 A kernel is parsed, never executed, so nothing here computes anything: a call outside a kernel raises `OutsideKernel`.
 The names are those of `triton.language` that the frontend knows, and AHBM's own (`ref`, `wait`, `cycles`, `copy_to`); a
-test holds them and their parameters to the frontend's tables.
+test holds them and their parameters to the frontend's tables. Those that are written in the kernel language itself are
+in library.py.
 """
 
 from __future__ import annotations
 
 import sys
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
 
-from .dialects.elementwise import BY_TL
-
-
-class OutsideKernel(RuntimeError):
-    """A function of the kernel language was called by Python."""
-
-
-def _outside(name: str) -> NoReturn:
-    raise OutsideKernel(
-        f"`{name}` belongs to the kernel language: it can only stand in a kernel, that is in a kernel file or in a "
-        "function under @ahbmc.jit, which are parsed and never executed"
-    )
+from ..dialects.elementwise import BY_TL
+from .library import *  # noqa: F403 -- exactly its __all__
+from .outside import OutsideKernel as OutsideKernel
+from .outside import outside as _outside
 
 
 class dtype:
@@ -214,6 +207,16 @@ def atomic_cas(pointer: Any, cmp: Any, val: Any, sem: Any = None, scope: Any = N
     _outside("atomic_cas")
 
 
+def gather(src: Any, index: Any, axis: Any) -> Any:
+    """The lanes of a block that an index names along an axis."""
+    _outside("gather")
+
+
+def histogram(input: Any, num_bins: Any, mask: Any = None) -> Any:
+    """How many lanes hold 0, 1, ... num_bins - 1."""
+    _outside("histogram")
+
+
 def maximum(x: Any, y: Any, propagate_nan: Any = "none") -> Any:
     """The larger of two values, element by element."""
     _outside("maximum")
@@ -359,91 +362,6 @@ def cycles(n: Any) -> Any:
 def copy_to(source: Any, destination: Any) -> Any:
     """Copy one block into another, in place."""
     _outside("copy_to")
-
-
-# Library functions, written in the kernel language itself
-
-
-def cdiv(x: Any, div: Any) -> Any:
-    """x / div rounded up."""
-    _outside("cdiv")
-
-
-def zeros(shape: Any, dtype: Any) -> Any:
-    """A block of zeros."""
-    _outside("zeros")
-
-
-def zeros_like(input: Any) -> Any:
-    """A block of zeros of the shape and type of another."""
-    _outside("zeros_like")
-
-
-def clamp(x: Any, min: Any, max: Any, propagate_nan: Any = "none") -> Any:
-    """x, but at least `min` and at most `max`."""
-    _outside("clamp")
-
-
-def sigmoid(x: Any) -> Any:
-    """1 / (1 + exp(-x))."""
-    _outside("sigmoid")
-
-
-def softmax(x: Any, dim: Any = None, keep_dims: Any = False, ieee_rounding: Any = False) -> Any:
-    """The softmax along an axis."""
-    _outside("softmax")
-
-
-def swizzle2d(i: Any, j: Any, size_i: Any, size_j: Any, size_g: Any) -> Any:
-    """Programs of a grid of size_i x size_j renumbered in groups of size_g rows."""
-    _outside("swizzle2d")
-
-
-def max(
-    input: Any,
-    axis: Any = None,
-    return_indices: Any = False,
-    return_indices_tie_break_left: Any = True,
-    keep_dims: Any = False,
-) -> Any:
-    """The largest element along an axis, or of all."""
-    _outside("max")
-
-
-def min(
-    input: Any,
-    axis: Any = None,
-    return_indices: Any = False,
-    return_indices_tie_break_left: Any = True,
-    keep_dims: Any = False,
-) -> Any:
-    """The smallest element along an axis, or of all."""
-    _outside("min")
-
-
-def argmax(input: Any, axis: Any, tie_break_left: Any = True, keep_dims: Any = False) -> Any:
-    """The index of the largest element along an axis."""
-    _outside("argmax")
-
-
-def argmin(input: Any, axis: Any, tie_break_left: Any = True, keep_dims: Any = False) -> Any:
-    """The index of the smallest element along an axis."""
-    _outside("argmin")
-
-
-def sum(input: Any, axis: Any = None, keep_dims: Any = False, dtype: Any = None) -> Any:
-    """The sum along an axis, or of all."""
-    _outside("sum")
-
-
-def xor_sum(input: Any, axis: Any = None, keep_dims: Any = False) -> Any:
-    """The exclusive or of the elements along an axis, or of all."""
-    _outside("xor_sum")
-
-
-def reduce_or(input: Any, axis: Any, keep_dims: Any = False) -> Any:
-    """The bitwise or of the elements along an axis."""
-    _outside("reduce_or")
 
 
 math = sys.modules[__name__]  # Triton has the same functions under `tl.math`
