@@ -59,7 +59,7 @@ class LiveText:
         inner = getattr(value, "__wrapped__", value)
         if isinstance(value, ModuleType):
             self._rest.append(f"import {value.__name__} as {name}")
-        elif isinstance(inner, FunctionType) and inner.__module__ != language.__name__:
+        elif isinstance(inner, FunctionType) and not _is_of_language(inner):
             self._add(inner)
             if inner.__name__ != name:
                 self._rest.append(f"{name} = {inner.__name__}")
@@ -85,10 +85,14 @@ def _surroundings(function: Callable[..., Any]) -> Mapping[str, object]:
     return {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
 
 
+def _is_of_language(value: FunctionType | type) -> bool:
+    return value.__module__.startswith(language.__name__)
+
+
 def _member_of_language(value: object) -> str | None:
     if isinstance(value, language.dtype):
         return value.name
-    if isinstance(value, FunctionType | type) and value.__module__ == language.__name__:
+    if isinstance(value, FunctionType | type) and _is_of_language(value):
         return value.__name__
     return None
 

@@ -18,6 +18,7 @@ from ahbmc.dialects.errors import AhbmcError
 from ahbmc.frontend import tables
 from ahbmc.frontend.namespaces import library_function, library_names
 from ahbmc.frontend.types import BY_SPELLING
+from ahbmc.language import cumsum
 
 Array = npt.NDArray[Any]
 RANDOM = np.random.default_rng(5)
@@ -147,6 +148,18 @@ class ByDlpack:
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return self.array.__dlpack_device__()
+
+
+@ahbmc.jit
+def running_sum(x_ptr: Any, y_ptr: Any) -> None:
+    i = tl.arange(0, 64)
+    tl.store(y_ptr + i, cumsum(tl.load(x_ptr + i)))
+
+
+def test_a_function_of_the_language_may_be_imported_by_its_name() -> None:
+    x, y = RANDOM.standard_normal(64).astype(np.float32), np.zeros(64, np.float32)
+    running_sum[1](x, y)
+    np.testing.assert_allclose(y, np.cumsum(x), rtol=1e-4)
 
 
 @pytest.mark.parametrize("other", [ByArray, ByDlpack])
