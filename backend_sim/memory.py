@@ -96,11 +96,13 @@ class Shard:
 _Pieces = tuple[Ints, Ints, Ints]
 # (SIP, cube of the SIP, PE of the cube), of an owner; -1 stands for all of a level.
 _Home = tuple[int, int, int]
+# How a tensor lies over SIPs, cubes of a SIP and PEs of a cube, and over which of them.
+_Levels = tuple[tuple[Split, range], tuple[Split, range], tuple[Split, range]]
 
 
 @dataclass
 class Located:
-    """A tensor with its addresses: virtual from `base` on, and its shards."""
+    """A tensor with its addresses: virtual from `base` on, and its shards, SIP by SIP, cube by cube, PE by PE."""
 
     tensor: Tensor
     base: int
@@ -118,10 +120,6 @@ class Located:
     def owners(self) -> tuple[int, ...]:
         """The PEs in whose slices it lies."""
         return tuple(dict.fromkeys(shard.owner for shard in self.shards))
-
-    @cached_property
-    def _homes(self) -> dict[int, _Home]:
-        return {owner: _home(self.machine, owner) for owner in self.owners}
 
     def seen_by(self, pe: int) -> tuple[Ints, Ints]:
         """(starts, owners): the bytes of the tensor from starts[i] on belong to owners[i], as this PE reads them."""
@@ -174,20 +172,25 @@ class Located:
         of the PE's own number where there is one, else the first.
         """
         if pe not in self._copies:
-            self._copies[pe] = self._find_copy(_home(self.machine, pe))
+            sip, cube, index = [
+                -1 if how != "replicate" else own if own in numbers else numbers.start
+                for (how, numbers), own in zip(self._levels, _home(self.machine, pe), strict=True)
+            ]
+            self._copies[pe] = sip, cube, index
         return self._copies[pe]
 
-    def _find_copy(self, own: _Home) -> _Home:
-        placement, homes = self.tensor.placement, list(self._homes.values())
-        wanted: list[int] = []
-        for level, how in enumerate((placement.sip, placement.cube, placement.pe)):
-            if how != "replicate":
-                wanted.append(-1)
-                continue
-            there = [home[level] for home in homes]
-            wanted.append(own[level] if own[level] in there else there[0])
-            homes = [home for home in homes if home[level] == wanted[-1]]
-        return wanted[0], wanted[1], wanted[2]
+    @cached_property
+    def _levels(self) -> _Levels:
+        return _levels(self.machine, self.tensor)
+
+    def _shards_at(self, wanted: _Home) -> list[Shard]:
+        """The shards at a home; of all parts of a level where it says -1."""
+        counts = [len(numbers) for _, numbers in self._levels]
+        sips, cubes, pes = [
+            range(count) if own < 0 else (own - numbers.start,)
+            for own, count, (_, numbers) in zip(wanted, counts, self._levels, strict=True)
+        ]
+        return [self.shards[(sip * counts[1] + cube) * counts[2] + pe] for sip in sips for cube in cubes for pe in pes]
 
     def _pieces(self, wanted: _Home) -> _Pieces:
         shape, itemsize = self.tensor.shape, self.tensor.dtype.itemsize
@@ -196,9 +199,8 @@ class Located:
         starts: list[Ints] = []
         owners: list[Ints] = []
         offsets: list[Ints] = []
-        for shard in self.shards:
-            home = self._homes[shard.owner]
-            if shard.size == 0 or any(w not in (-1, h) for w, h in zip(wanted, home, strict=True)):
+        for shard in self._shards_at(wanted):
+            if shard.size == 0:
                 continue
             if len(shape) == 1 or (shard.column == 0 and shard.column_end == columns):
                 low = max(shard.row, shard.column) if len(shape) == 1 else shard.row * per_row
@@ -334,7 +336,7 @@ def sharers(machine: Machine, tensor: Tensor, pes: Sequence[int]) -> int:
     except AhbmcError:
         return 1  # a placement that cannot be: `Memory` tells, of all tensors at once
     located = Located(tensor, 0, shards, machine)
-    used = {owner for pe in pes for owner in located.seen_by(pe)[1].tolist()}
+    used = frozenset[int]().union(*[located.owners_seen_by(pe) for pe in pes])
     return -(-len(pes) // len(used))
 
 
@@ -343,19 +345,23 @@ def _home(machine: Machine, pe: int) -> _Home:
     return *divmod(cube, machine.cubes_per_sip), index
 
 
-def _shards(machine: Machine, tensor: Tensor) -> list[Shard]:
+def _levels(machine: Machine, tensor: Tensor) -> _Levels:
+    """Raises AhbmcError where a placement asks for what is not there."""
     p = tensor.placement
-    levels: tuple[tuple[Split, tuple[str, str], int, int | None, int], ...] = (
-        (p.sip, ("SIP", "machine"), p.sip_start, p.num_sips, machine.sips),
-        (p.cube, ("cube", "SIP"), p.cube_start, p.num_cubes, machine.cubes_per_sip),
-        (p.pe, ("PE", "cube"), p.pe_start, p.num_pes, machine.pes_per_cube),
+    return (
+        (p.sip, _numbers(tensor, "SIP", "machine", p.sip_start, p.num_sips, machine.sips)),
+        (p.cube, _numbers(tensor, "cube", "SIP", p.cube_start, p.num_cubes, machine.cubes_per_sip)),
+        (p.pe, _numbers(tensor, "PE", "cube", p.pe_start, p.num_pes, machine.pes_per_cube)),
     )
+
+
+def _shards(machine: Machine, tensor: Tensor) -> list[Shard]:
+    levels = _levels(machine, tensor)
     rank_one = len(tensor.shape) == 1
     rows, columns = tensor.shape[0], tensor.shape[-1]
     middle = tensor.size // max(1, tensor.dtype.itemsize * rows * (1 if rank_one else columns))
     boxes = [(0, (0, rows, 0, columns))]
-    for how, names, start, count, there in levels:
-        numbers = _numbers(tensor, *names, start, count, there)
+    for (how, numbers), there in zip(levels, (machine.sips, machine.cubes_per_sip, machine.pes_per_cube), strict=True):
         boxes = [
             (owner * there + number, _part(box, how, i, len(numbers), rank_one))
             for owner, box in boxes

@@ -35,9 +35,9 @@ class HbmView:
             self._whole[located.base] = int(owners[0]) if len(owners) == 1 else None
         return self._whole[located.base]
 
-    def owners_of(self, tensors: list[Tensor] | tuple[Tensor, ...]) -> set[int]:
+    def owners_of(self, tensors: list[Tensor] | tuple[Tensor, ...]) -> frozenset[int]:
         """The slices in which anything of these tensors lies that this PE could touch."""
-        return {o for tensor in tensors for o in self.memory.located_of(tensor).owners_seen_by(self.pe)}
+        return frozenset[int]().union(*[self.memory.located_of(t).owners_seen_by(self.pe) for t in tensors])
 
     def region(self, region: Region, what: str, place: Place | None) -> tuple[Range, Shares]:
         """The addresses that bound a region, and where its valid bytes lie; no shares where there are none."""
