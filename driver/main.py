@@ -66,6 +66,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     add("--oplog", metavar="F", help="write the op-log: F.parquet is a folder of tables, F.jsonl JSON lines, any "
         "other name the columns as they are")  # fmt: skip
     add("--oplog-text", metavar="F", help="write the op-log as text, one record a line")
+    add("--html", metavar="F", help="write the report as one HTML page, with engines, slices and links over time")
     add("--by-line", action="store_true", help="report the latency by line of the kernel as well")
     parser.set_defaults(command=_lazily("run", "command"))
 

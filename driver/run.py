@@ -202,7 +202,7 @@ def command(arguments: argparse.Namespace) -> int:
         print(f"ahbmc run: {outcome.run.interrupted}", file=sys.stderr)
         if not outcome.executed.execution.latency_ps:
             return INTERRUPTED
-    write_files(arguments, outcome.executed, outcome.summary, sources)
+    write_files(arguments, outcome.executed, outcome.run, sources)
     if "-" not in files:
         _print_report(arguments, outcome, sources)
     if outcome.run.interrupted:

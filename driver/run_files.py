@@ -7,9 +7,10 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 from ..backend_sim import oplog_files
+from ..backend_sim.analysis.summary import Run, summary
 from ..dialects.errors import AhbmcError, Fault, Sources, fail
 from .command_line import word_place
 from .execution import Executed
@@ -17,7 +18,7 @@ from .execution import Executed
 
 def asked_for(arguments: argparse.Namespace) -> list[str]:
     """The names of all files that the command line asks for; `-` is standard output."""
-    names = (arguments.json, arguments.trace, arguments.oplog, arguments.oplog_text)
+    names = (arguments.json, arguments.trace, arguments.oplog, arguments.oplog_text, arguments.html)
     return [name for name in names if name is not None]
 
 
@@ -31,14 +32,12 @@ def check_writable(arguments: argparse.Namespace, sources: Sources) -> None:
             raise AhbmcError(*(Fault(f.message, place, f.category, f.hint) for f in error.faults)) from None
 
 
-def write_files(
-    arguments: argparse.Namespace, executed: Executed, summary: Callable[[], dict[str, Any]], sources: Sources
-) -> None:
+def write_files(arguments: argparse.Namespace, executed: Executed, run: Run, sources: Sources) -> None:
     """Write every file that the command line asks for. Raises AhbmcError where one cannot be written."""
     log, machine = executed.execution.oplog, executed.machine
 
     def as_json(file: TextIO) -> None:
-        json.dump(summary(), file, indent=1, allow_nan=False)
+        json.dump(summary(executed.analysis, run), file, indent=1, allow_nan=False)
         file.write("\n")
 
     def as_trace(file: TextIO) -> None:
@@ -52,6 +51,11 @@ def write_files(
 
         write_text(log, machine, file)
 
+    def as_html(file: TextIO) -> None:
+        from ..backend_sim.analysis.page import page
+
+        file.writelines(page(executed.analysis, run, sources))
+
     def as_oplog(name: str) -> None:
         if name == "-":
             oplog_files.write_columns(log, sys.stdout.buffer)
@@ -61,6 +65,7 @@ def write_files(
     _write(arguments.json, _text(as_json), sources)
     _write(arguments.trace, _text(as_trace), sources)
     _write(arguments.oplog_text, _text(as_text), sources)
+    _write(arguments.html, _text(as_html), sources)
     _write(arguments.oplog, as_oplog, sources)
 
 

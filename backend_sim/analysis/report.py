@@ -1,6 +1,7 @@
 """The report of a run for a reader: latency, where it went, engines, commands, bytes, what the compiler did, a verdict.
 
-It renders with rich (terminal, text, HTML). Every figure comes from the op-log through `summary.py`'s views.
+It renders with rich (terminal, text); `page.py` makes an HTML page of the same tables. Every figure comes from the
+op-log through `summary.py`'s views.
 """
 
 from __future__ import annotations
@@ -30,19 +31,22 @@ _WORTH_A_LOOK = ("refused", "gathered")
 
 def report(analysis: Analysis, run: Run) -> RenderableType:
     """The whole report; `text` makes text of it."""
-    parts: list[RenderableType] = [_head(analysis, run)]
-    if len(launches(analysis.log)) > 1:
-        parts.append(_launches(analysis))
-    parts += [_attribution(analysis), _engines(analysis)]
-    if len(analysis.pes) > 1:
-        parts.append(_busiest(analysis))
-    parts.append(_figures(analysis))
-    if run.remarks:
-        parts.append(_remarks(run.remarks))
-    if run.outputs:
-        parts.append(_outputs(run))
-    parts.append(_verdict(analysis, run))
+    parts: list[RenderableType] = [head(analysis, run), *tables(analysis, run), _verdict(analysis, run)]
     return Group(*(item for part in parts for item in (part, Text(""))))
+
+
+def tables(analysis: Analysis, run: Run) -> list[Table]:
+    """The tables of the report; those that would say nothing are left out."""
+    found = [_launches(analysis)] if len(launches(analysis.log)) > 1 else []
+    found += [_attribution(analysis), _engines(analysis)]
+    if len(analysis.pes) > 1:
+        found.append(_busiest(analysis))
+    found.append(_figures(analysis))
+    if run.remarks:
+        found.append(_remarks(run.remarks))
+    if run.outputs:
+        found.append(_outputs(run))
+    return found
 
 
 def text(renderable: RenderableType, width: int = 110) -> str:
@@ -52,7 +56,7 @@ def text(renderable: RenderableType, width: int = 110) -> str:
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
-def by_line(analysis: Analysis, sources: Sources | None = None) -> RenderableType:
+def by_line(analysis: Analysis, sources: Sources | None = None) -> Table:
     """The latency by lines of kernel text, biggest first, each with its parts."""
     lines: dict[tuple[str, int], dict[str, int]] = {}
     for share in analysis.attribution.shares:
@@ -84,31 +88,32 @@ def plain_table(title: str, *columns: tuple[str, str]) -> Table:
     return table
 
 
-def _head(analysis: Analysis, run: Run) -> Text:
+def head(analysis: Analysis, run: Run) -> Text:
+    """What ran, its latency, the outcome of its checks."""
     log = analysis.log
     programs, pes = len(log.programs["pe"]), len(analysis.pes)
-    head = Text()
-    head.append(run.kernel, style="bold")
-    head.append(
+    said = Text()
+    said.append(run.kernel, style="bold")
+    said.append(
         f" on {analysis.machine.name}, pipeline {run.pipeline}, {_many(programs, 'program')} on {_many(pes, 'PE')}\n"
     )
-    head.append("latency ")
-    head.append(f"{ns(log.latency_ps)} ns", style="bold")
+    said.append("latency ")
+    said.append(f"{ns(log.latency_ps)} ns", style="bold")
     if log.latency_ps >= _MANY_NS * 1000:
-        head.append(f" ({log.latency_ps / 1e6:,.1f} us)")
+        said.append(f" ({log.latency_ps / 1e6:,.1f} us)")
     if log.total("flops"):
         figures = gemm(log, analysis.machine)
-        head.append(
+        said.append(
             f"   GEMM {figures['tflops']:.3f} TFLOP/s, {figures['mac_utilization']:.2%} of peak,"
             f" in a window of {figures['window_ns']:,.2f} ns"
         )
     style = {"pass": "green", "fail": "bold red"}.get(run.check, "")
     if pes > 1:
-        head.append(f"\ncritical PE {analysis.critical_pe}")
-    head.append("\ncheck ").append(run.check, style=style)
+        said.append(f"\ncritical PE {analysis.critical_pe}")
+    said.append("\ncheck ").append(run.check, style=style)
     if run.interrupted:
-        head.append(f"\n{run.interrupted}", style="bold red")
-    return head
+        said.append(f"\n{run.interrupted}", style="bold red")
+    return said
 
 
 def _many(count: int, word: str) -> str:

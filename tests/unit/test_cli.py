@@ -101,12 +101,14 @@ def test_timing_only_takes_the_same_time_and_checks_nothing(workload: str, capsy
 
 def test_run_writes_the_files_that_are_asked_for(workload: str, capsys: Capture) -> None:
     files = ["--json", "r.json", "--trace", "t.json", "--oplog", "log.bin", "--oplog-text", "log.txt"]
+    files += ["--html", "r.html"]
     assert main(["run", workload, *files, "--by-line"]) == 0
     assert "Latency by line" in capsys.readouterr().out
     latency = json.loads(Path("r.json").read_text())["latency_ns"]
     assert json.loads(Path("t.json").read_text())["traceEvents"]
     text = Path("log.txt").read_text()
     assert f"latency {latency:.3f} ns" in text and "scale.py:8:9" in text
+    assert f"latency {latency:,.2f} ns" in Path("r.html").read_text()
     first = Path("log.bin").read_bytes()
     main(["run", workload, "--oplog", "log.bin"])
     assert Path("log.bin").read_bytes() == first
