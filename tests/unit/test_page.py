@@ -92,7 +92,7 @@ def test_the_page_of_one_pe() -> None:
     cells = [text for tag, text in texts if tag in ("td", "th")]
     row = cells.index("dma_read (64, 32)")
     assert cells[row : row + 6] == ["dma_read (64, 32)", "k.py:3", "2", "8,192", "0", "48.51"]
-    assert [text for tag, text in texts if tag == "p" and "of the run" in text][0] == "pe_cpu, 39.0% of the run"
+    assert ("p", "pe_cpu, 39.0% of the run") in texts
 
 
 def test_the_page_of_several_pes_shows_when_slices_and_links_are_busy() -> None:
@@ -110,11 +110,10 @@ def test_the_page_of_several_pes_shows_when_slices_and_links_are_busy() -> None:
     assert "The 5 busiest of 5 links" in found
 
 
-def test_the_page_of_512_pes_shows_cubes_and_says_so() -> None:
+def test_the_page_of_hundreds_of_pes_shows_cubes_and_says_so() -> None:
     """A row per cube; 64 links of 3,000; less than a megabyte."""
-    machine_pes = MACHINE.sips * MACHINE.cubes_per_sip * MACHINE.pes_per_cube
-    found, texts = written(many(pes=machine_pes, links=3000))
-    assert machine_pes == 256 and len(found) < 1_000_000
+    found, texts = written(many(pes=256, links=3000))
+    assert len(found) < 1_000_000
     assert "means over the 256 servers of each cube" in found
     assert "The 64 busiest of 3,000 links" in found
     rows = [text for tag, text in texts if tag == "text"]
