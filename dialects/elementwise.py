@@ -20,7 +20,7 @@ class Elementwise:
     `domain` is what the operands are: "float", "int" (sign does not matter), "sint", "uint". `evaluate` is a dotted
     path that the values level resolves when it first meets the row; a function of module `math` is applied element by
     element. `passes` is the number of passes of the MATH engine over the elements. `tl` lists the names under which a
-    kernel calls it; operators have none.
+    kernel calls it; operators have none. `libdevice` lists its names in that module, where they differ.
     """
 
     kind: str
@@ -30,11 +30,17 @@ class Elementwise:
     evaluate: str
     passes: int = 1
     tl: tuple[str, ...] = ()
+    libdevice: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         assert 1 <= self.arity <= 3, self.kind
         assert self.op.startswith(("arith.", "math.")), self.op
         assert self.evaluate.count(".") >= 1, self.evaluate
+
+
+def _libdevice(name: str, arity: int, evaluate: str, *more: str, op: str | None = None) -> Elementwise:
+    """A function that is in libdevice alone."""
+    return Elementwise(name, op or f"math.{name}", arity, "float", evaluate, libdevice=(name, *more))
 
 
 def _unary(
@@ -89,6 +95,26 @@ ELEMENTWISE: tuple[Elementwise, ...] = (
     _unary("floor"),
     _unary("ceil"),
     Elementwise("fma", "math.fma", 3, "float", "ieee.fma", tl=("fma",)),
+    _libdevice("tanh", 1, "numpy.tanh", "fast_tanhf", "fast_tanh"),
+    _libdevice("tan", 1, "numpy.tan", "fast_tanf"),
+    _libdevice("asin", 1, "numpy.arcsin"),
+    _libdevice("acos", 1, "numpy.arccos"),
+    _libdevice("atan", 1, "numpy.arctan"),
+    _libdevice("atan2", 2, "numpy.arctan2"),
+    _libdevice("sinh", 1, "numpy.sinh"),
+    _libdevice("cosh", 1, "numpy.cosh"),
+    _libdevice("asinh", 1, "numpy.arcsinh"),
+    _libdevice("acosh", 1, "numpy.arccosh"),
+    _libdevice("atanh", 1, "numpy.arctanh"),
+    _libdevice("expm1", 1, "numpy.expm1"),
+    _libdevice("log1p", 1, "numpy.log1p"),
+    _libdevice("log10", 1, "numpy.log10", "fast_log10f"),
+    _libdevice("cbrt", 1, "numpy.cbrt"),
+    _libdevice("trunc", 1, "numpy.trunc"),
+    _libdevice("round", 1, "ieee.round_half_away"),
+    _libdevice("rint", 1, "numpy.rint", "nearbyint", op="math.roundeven"),
+    _libdevice("copysign", 2, "numpy.copysign"),
+    _libdevice("pow", 2, "numpy.power", "fast_powf", op="math.powf"),
 )
 
 BY_OP: dict[str, Elementwise] = {row.op: row for row in ELEMENTWISE}

@@ -14,7 +14,7 @@ from ..dialects import ahbm
 from ..dialects.ahbm.commands import CommandOp
 from ..dialects.errors import AhbmcError, Category, Fault, Place, fail, place_of
 from ..dialects.shapes import element_of
-from .check_rows import Row
+from .check_rows import Row, fits
 from .kernel_files import module_in
 from .kernels import kernel_of
 from .lowering import Request, compile_request
@@ -57,9 +57,13 @@ class _Missing(AhbmcError):
 def _compile(row: Row, machine: str, pipeline: str) -> None:
     assert row.file is not None
     module = module_in(row.file)
-    if module.function(row.name) is None:
+    function = module.function(row.function)
+    if function is None:
         raise _Missing(Fault(f"{row.file} has no kernel {row.function}", Place(row.file, 1, 1)))
-    kernel = kernel_of(module, row.name)
+    if not fits(function, {*row.signature, *row.constants}):
+        place = module.text.place(function.tree.span)
+        raise _Missing(Fault(f"the parameters of {row.function} are not those of the signature", place))
+    kernel = kernel_of(module, row.function)
     compiled = compile_request(Request(kernel, row.signature, row.constants, machine, pipeline=pipeline))
     can_run(compiled.module)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
@@ -11,6 +11,7 @@ import msgspec
 from ..dialects.errors import AhbmcError, Fault, Place, fail
 from ..frontend import syntax
 from ..frontend.scopes import walk
+from ..frontend.values import JitFunction
 from .guess import guessed
 from .kernel_files import module_in, text_of
 from .kernels import kernel_of
@@ -33,7 +34,7 @@ class Spec(msgspec.Struct, frozen=True):
 class Row:
     """One kernel to compile: `path` as the user gave it, `file` where its text lies. No file: it was not found.
 
-    `function` may name a function inside others (`outer.kernel`). `fault` is what is wrong before anything is compiled.
+    `function` may be in others (`outer.kernel`). `fault` is what is wrong before anything is compiled.
     """
 
     path: str
@@ -42,11 +43,6 @@ class Row:
     signature: Mapping[str, str] = field(default_factory=dict[str, str])
     constants: Mapping[str, Constant] = field(default_factory=dict[str, "Constant"])
     fault: Fault | None = None
-
-    @property
-    def name(self) -> str:
-        """The function's own name."""
-        return self.function.rpartition(".")[2]
 
 
 def rows_of_specs(name: str, text: str, files: Sequence[str]) -> list[Row]:
@@ -66,6 +62,7 @@ def rows_of_specs(name: str, text: str, files: Sequence[str]) -> list[Row]:
             raise fail(f"no kernel on this line: {error}", Place(name, number, 1), hint=hint) from None
         signature = {n: t for n, t in spec.signature.items() if t != "constexpr" and n not in spec.constexprs}
         constants = {n: _constant(v) for n, v in spec.constexprs.items()}
+        constants |= {n: None for n, t in spec.signature.items() if t == "constexpr" and n not in constants}
         rows.append(Row(spec.path, spec.function, _file_of(spec, by_name), signature, constants))
     return rows
 
@@ -77,7 +74,9 @@ def _constant(value: bool | int | float | str | list[bool | int | float | str | 
 
 
 def _file_of(spec: Spec, by_name: Mapping[str, Sequence[str]]) -> str | None:
-    """The file whose path ends with the row's, or the other way round; the one that has the kernel, or the first."""
+    """The file whose path ends with the row's, or the other way round. Of several the first that has the kernel with
+    these parameters: forks of one project share their paths.
+    """
     wanted = PurePath(spec.path).parts
     found: list[str] = []
     for file in by_name.get(wanted[-1] if wanted else "", ()):
@@ -85,10 +84,25 @@ def _file_of(spec: Spec, by_name: Mapping[str, Sequence[str]]) -> str | None:
         common = min(len(parts), len(wanted))
         if parts[-common:] == wanted[-common:]:
             found.append(file)
-    return next(
-        (f for f in found if len(found) > 1 and f"def {spec.function.rpartition('.')[2]}(" in text_of(f)),
-        found[0] if found else None,
-    )
+    fitting = (file for file in found if len(found) > 1 and _has_kernel(file, spec))
+    return next(fitting, found[0] if found else None)
+
+
+def _has_kernel(file: str, spec: Spec) -> bool:
+    if f"def {spec.function.rpartition('.')[2]}(" not in text_of(file):
+        return False
+    try:
+        function = module_in(file).function(spec.function)
+    except AhbmcError:
+        return False
+    return function is not None and fits(function, spec.signature)
+
+
+def fits(function: JitFunction, given: Collection[str]) -> bool:
+    """Whether a function can be called with arguments of these names."""
+    parameters = function.tree.parameters
+    names = {p.name for p in parameters}
+    return names.issuperset(given) and all(p.name in given or p.default is not None for p in parameters)
 
 
 def rows_of_files(files: Sequence[str]) -> list[Row]:

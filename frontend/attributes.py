@@ -31,7 +31,7 @@ from .types import (
     uint32,
     uint64,
 )
-from .values import BlockPointer, Item, Region, Value, describe
+from .values import BlockPointer, Descriptor, Item, Region, Value, describe
 
 ABSENT = object()
 
@@ -58,6 +58,15 @@ _BLOCK_POINTER: dict[str, Callable[[Emitter, Any], Item]] = {
     "dtype": lambda _, p: p.base.element,
     "type": lambda _, p: p.base.element,
     "block_shape": lambda _, p: p.block,
+}
+
+_DESCRIPTOR: dict[str, Callable[[Emitter, Any], Item]] = {
+    "dtype": lambda _, d: d.element,
+    "type": lambda _, d: BlockType(d.block, d.element),
+    "block_type": lambda _, d: BlockType(d.block, d.element),
+    "shape": lambda _, d: d.sizes,
+    "strides": lambda _, d: d.strides,
+    "block_shape": lambda _, d: d.block,
 }
 
 
@@ -117,6 +126,8 @@ def _table(item: Item) -> dict[str, Callable[[Emitter, Any], Item]]:
             return _REGION
         case BlockPointer():
             return _BLOCK_POINTER
+        case Descriptor():
+            return _DESCRIPTOR
         case DType() | PointerType() | BlockType():
             return _TYPE
         case _:
@@ -163,11 +174,16 @@ def subscript(emit: Emitter, owner: Item, index: Item) -> Item:
 
 
 def _only_new_axes(index: Item) -> bool:
-    return all(i is None for i in (index if isinstance(index, tuple) else (index,)))
+    entries = index if isinstance(index, tuple) else (index,)
+    return None in entries and all(i is None or i == slice(None) for i in entries)
 
 
 def _axes(emit: Emitter, value: Value, index: tuple[Item, ...]) -> Value:
-    """`:` keeps an axis, None adds one; a block has no single elements to take."""
+    """`:` keeps an axis, None adds one; a block has no single elements to take. A scalar has only the axes that None
+    adds, and Triton lets `:` of it pass.
+    """
+    if not value.is_block:
+        return emit.broadcast(value, (1,) * sum(entry is None for entry in index))
     for axis, entry in enumerate(index):
         if entry is None:
             value = emit.expand(value, axis)

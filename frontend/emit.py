@@ -98,6 +98,11 @@ class Emitter:
         self.into.add_op(op)
         return op
 
+    def name(self, value: SSAValue, name: str) -> None:
+        """Let a value of the IR go by the name that the kernel gives it. `_` and `_0` are none that IR can print."""
+        if name.strip("_0123456789"):
+            value.name_hint = name
+
     def make(self, op: Operation, kind: ScalarType | BlockType) -> Value:
         """Insert an op of one result, which is of type `kind`."""
         return Value(self.insert(op).results[0], kind)

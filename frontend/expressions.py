@@ -267,7 +267,7 @@ class Expressions(ABC):
         found = attributes.attribute(self.emit, owner, node.name)
         if found is not attributes.ABSENT:
             return found
-        function = namespaces.method(node.name) if isinstance(owner, Value) else None
+        function = namespaces.method(owner, node.name)
         if function is None:
             hint = namespaces.NOT_YET.get(node.name) or namespaces.suggestion(node.name, attributes.names_of(owner))
             raise self.emit.fail(f"{describe(owner)} has no '{node.name}'", hint, site=site)

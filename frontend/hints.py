@@ -6,11 +6,12 @@ import math
 from collections.abc import Callable
 
 from ..dialects.elementwise import BY_TL
+from . import attributes
 from .builtin import Builtin, known, row
 from .emit import Emitter
 from .mathematics import apply
-from .types import DType, TypeFault
-from .values import Item, Iteration, Value, describe
+from .types import BlockType, DType, PointerType, TypeFault
+from .values import Descriptor, Item, Iteration, Value, describe
 
 
 def _nothing(emit: Emitter, **_: Item) -> Item:
@@ -126,6 +127,45 @@ def _square_root(emit: Emitter, x: Item) -> Item:
     return math.sqrt(item)
 
 
+def _is_instance(emit: Emitter, value: Item, kind: Item) -> Item:
+    """As in Triton, where a compile-time value counts as what Python takes it for."""
+    if isinstance(kind, tuple):
+        return any(_is_instance(emit, value, each) for each in kind)
+    tests: dict[str, bool] = {
+        "tensor": isinstance(value, Value),
+        "tensor_descriptor": isinstance(value, Descriptor),
+        "tensor_descriptor_base": isinstance(value, Descriptor),
+        "constexpr": False,
+        "dtype": isinstance(value, DType | PointerType | BlockType),
+        "tuple": isinstance(value, tuple),
+        "bool": isinstance(value, bool),
+        "int": isinstance(value, int),
+        "float": isinstance(value, float),
+        "str": isinstance(value, str),
+    }
+    name = kind.name if isinstance(kind, Builtin) else ""
+    if name not in tests:
+        raise TypeFault(f"{describe(kind)} is no type that a value can be an instance of")
+    return tests[name]
+
+
+def _attribute_of(emit: Emitter, owner: Item, name: str, default: Item) -> Item:
+    found = attributes.attribute(emit, owner, name)
+    return default if found is attributes.ABSENT else found
+
+
+def _has_attribute(emit: Emitter, owner: Item, name: str) -> Item:
+    return attributes.attribute(emit, owner, name) is not attributes.ABSENT
+
+
+def _class(emit: Emitter, **_: Item) -> Item:
+    raise TypeFault("a kernel makes no values of this class", "it is there for isinstance")
+
+
+def _log2(emit: Emitter, i: int) -> Item:
+    return max(i, 1).bit_length() - 1
+
+
 HINTS: tuple[Builtin, ...] = (
     row("multiple_of", "input, values: hint", _same),
     row("max_contiguous", "input, values: hint", _same),
@@ -138,6 +178,10 @@ HINTS: tuple[Builtin, ...] = (
     row("device_assert", "cond: hint, msg: hint = '', mask: hint = None", _nothing),
     row("constexpr", "value", _constexpr),
     row("_is_tuple", "x", _is_tuple),
+    row("tensor", "*values", _class),
+    row("tensor_descriptor", "*values", _class),
+    row("tensor_descriptor_base", "*values", _class),
+    row("dtype", "*values", _class),
     row(
         "range",
         "*bounds, step: item = None, num_stages: hint = None, loop_unroll_factor: hint = None, "
@@ -154,7 +198,7 @@ TRITON: tuple[Builtin, ...] = (
 )
 
 PYTHON: tuple[Builtin, ...] = (
-    row("range", "*bounds", _iteration(static=False)),
+    row("range", "*bounds, step: item = None", _iteration(static=False)),
     row("len", "value", _length),
     row("min", "*values", _extreme("minimum", min)),
     row("max", "*values", _extreme("maximum", max)),
@@ -164,6 +208,14 @@ PYTHON: tuple[Builtin, ...] = (
     row("bool", "x", _number(bool, "boolean")),
     row("str", "x", _text),
     row("print", "*values", _nothing),
+    row("isinstance", "value, kind", _is_instance),
+    row("getattr", "owner, name: str, default: item = None", _attribute_of),
+    row("hasattr", "owner, name: str", _has_attribute),
 )
+
+STANDARD: tuple[Builtin, ...] = (row("_log2", "i: int", _log2),)
+
+# Programmatic dependent launch: a launch here starts when the one before it has ended.
+CUDA: tuple[Builtin, ...] = (row("gdc_wait", "", _nothing), row("gdc_launch_dependents", "", _nothing))
 
 MATH: tuple[Builtin, ...] = (row("sqrt", "x", _square_root),)

@@ -32,7 +32,7 @@ class Loops(Statements):
         iterable = self.evaluate(statement.iterable)
         self.at(statement.iterable)
         match iterable:
-            case Iteration(static=True):
+            case Iteration(static=static) if static or self.emit.into is None:
                 self._unrolled(statement, self._numbers(iterable))
             case Iteration():
                 self._counted(statement, iterable)
@@ -122,7 +122,7 @@ class Loops(Statements):
             kept = carried.leave(after, [list(body.args[1:])])
             self.emit.insert(scf.YieldOp(*kept.yields))
         if isinstance(statement.target, syntax.Name):
-            counter.ssa.name_hint = statement.target.id
+            self.emit.name(counter.ssa, statement.target.id)
         lower, upper, step = bounds
         op = scf.ForOp(lower.ssa, upper.ssa, step.ssa, kept.inits, body)
         self.emit.insert(op)
@@ -156,6 +156,9 @@ class Loops(Statements):
         if named is not None:
             raise self.emit.unsupported("`:=` in the condition of a loop", site=self.site(named))
         self.at(statement.test)  # the loop itself is of this place too
+        if self.emit.into is None:
+            self._while_static(statement)
+            return
         carried = Carried(self, statement.body, statement)
         site = self.emit.site
         while True:
@@ -182,6 +185,19 @@ class Loops(Statements):
         op = scf.WhileOp(kept.inits, types, Region(before), Region(after))
         self.emit.insert(op)
         self.frame.names = carried.names_after(left, kept, list(op.results))
+
+    def _while_static(self, statement: syntax.While) -> None:
+        """A loop of a function that is computed at compile time."""
+        self.frame.loops += 1
+        for _ in range(_MOST_UNROLLED):
+            if not self._guard(statement.test):
+                break
+            self.run(statement.body)
+        else:
+            raise self.emit.fail(
+                f"the loop has not ended after {_MOST_UNROLLED} rounds", site=self.site(statement.test)
+            )
+        self.frame.loops -= 1
 
     def _while_condition(self, statement: syntax.While, target: Block, names: dict[str, Item]) -> bool | Value:
         outer = self.frame
@@ -246,7 +262,7 @@ class Carried:
         for name in self._names:
             names[name], position = _replaced(self._before[name], arguments, position)
         for name, leaf in zip(self._leaf_names(), arguments, strict=True):
-            leaf.name_hint = name
+            self._emit.name(leaf, name)
         return names
 
     def _leaf_names(self) -> list[str]:

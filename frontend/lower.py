@@ -11,7 +11,7 @@ from difflib import get_close_matches
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp, UnitAttr
-from xdsl.ir import Attribute, Block, Operation, Region
+from xdsl.ir import Block, Operation, Region
 from xdsl.traits import is_side_effect_free
 
 from ..dialects.errors import AhbmcError, Fault, fail
@@ -21,8 +21,18 @@ from .emit import Emitter, Site
 from .expressions import Frame
 from .loops import Loops
 from .module import Find, Module, module_of
-from .types import DTYPES, DType, PointerType, TypeFault, ir_type, parse_type
-from .values import Item, JitFunction, Value
+from .types import (
+    DTYPES,
+    DescriptorType,
+    DType,
+    PointerType,
+    TypeFault,
+    int64,
+    ir_type,
+    parse_descriptor_type,
+    parse_type,
+)
+from .values import Descriptor, Item, JitFunction, Value
 
 Constant = bool | int | float | str | tuple["Constant", ...] | None
 
@@ -107,10 +117,21 @@ class _Kernel:
 
     def lower(self) -> ModuleOp:
         items, arguments = self._parameters()
-        body = Block(arg_types=[v[1] for v in arguments])
-        for (name, _, dtype), argument in zip(arguments, body.args, strict=True):
-            argument.name_hint = name
-            items[name] = Value(argument, dtype)
+        descriptors = [(a.name, a.dtype) for a in arguments if isinstance(a.dtype, DescriptorType)]
+        extents = [_Argument(n, int64) for name, kind in descriptors for n in _extents(name, len(kind.block))]
+        body = Block(arg_types=[ir_type(a.scalar) for a in (*arguments, *extents)])
+        values: dict[str, Value] = {}
+        for given, argument in zip((*arguments, *extents), body.args, strict=True):
+            self.emit.name(argument, given.name)
+            values[given.name] = Value(argument, given.scalar)
+        items |= {a.name: values[a.name] for a in arguments}
+        with self.emit.inside(body):
+            one = self.emit.constant(1, int64) if descriptors else None
+        for name, kind in descriptors:
+            assert one is not None
+            rank = len(kind.block)
+            found = [values[n] for n in _extents(name, rank)]
+            items[name] = Descriptor(values[name], tuple(found[:rank]), (*found[rank:], one), kind.block)
         self.lowering.frame.names = items
         with self.emit.inside(body):
             returned = self.lowering.run(self.tree.body)
@@ -125,11 +146,11 @@ class _Kernel:
         function.location = self.module.text.location(self._head)
         return ModuleOp([function])
 
-    def _parameters(self) -> tuple[dict[str, Item], list[tuple[str, Attribute, DType | PointerType]]]:
-        """The compile-time parameters with their items, and name and types of the others, in order."""
+    def _parameters(self) -> tuple[dict[str, Item], list[_Argument]]:
+        """The compile-time parameters with their items, and the others, in order."""
         faults: list[Fault] = []
         items: dict[str, Item] = {}
-        arguments: list[tuple[str, Attribute, DType | PointerType]] = []
+        arguments: list[_Argument] = []
         for parameter in self.tree.parameters:
             try:
                 item = self._parameter(parameter)
@@ -137,7 +158,7 @@ class _Kernel:
                 faults += error.faults
                 continue
             if isinstance(item, _Argument):
-                arguments.append((parameter.name, ir_type(item.dtype), item.dtype))
+                arguments.append(item)
                 item = None
             items[parameter.name] = item
         names = [p.name for p in self.tree.parameters]
@@ -165,7 +186,8 @@ class _Kernel:
                     site=site,
                 )
             try:
-                return _Argument(parse_type(self.signature[name]))
+                text = self.signature[name]
+                return _Argument(name, parse_descriptor_type(text) or parse_type(text))
             except TypeFault as fault:
                 raise emit.fail(f"argument '{name}': {fault}", fault.hint, site=site) from None
         if parameter.default is not None:
@@ -176,7 +198,19 @@ class _Kernel:
 
 @dataclass(frozen=True)
 class _Argument:
-    dtype: DType | PointerType
+    """A run-time argument of the function. A descriptor is a pointer here; its sizes and strides follow at the end."""
+
+    name: str
+    dtype: DType | PointerType | DescriptorType
+
+    @property
+    def scalar(self) -> DType | PointerType:
+        return PointerType(self.dtype.element) if isinstance(self.dtype, DescriptorType) else self.dtype
+
+
+def _extents(name: str, rank: int) -> list[str]:
+    """The names of the arguments that a descriptor of a tensor adds: its sizes, and its strides but for the last."""
+    return [f"{name}_size_{d}" for d in range(rank)] + [f"{name}_stride_{d}" for d in range(rank - 1)]
 
 
 def _constant(value: Constant) -> Item:

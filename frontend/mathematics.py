@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from xdsl.dialects import arith
 from xdsl.ir import Operation
 
 from ..dialects import tl
@@ -25,6 +26,7 @@ from .types import (
     int32,
     ir_type,
     uint8,
+    with_element,
 )
 from .values import Item, Value, describe
 
@@ -88,11 +90,22 @@ def _cast(emit: Emitter, input: Value, dtype: DType | PointerType, fp_downcast_r
     if fp_downcast_rounding not in (None, "rtne"):
         raise TypeFault(f"rounding '{fp_downcast_rounding}' is not supported", "'rtne' is what there is")
     if bitcast and isinstance(input.element, DType) and isinstance(dtype, DType):
-        if input.element.bits != dtype.bits:
-            raise TypeFault(f"the bits of {input.element} do not make {dtype}")
-        if input.element.is_float != dtype.is_float:
-            raise TypeFault(f"the bits of {input.element} as {dtype} are not supported yet")
+        return bits_as(emit, input, dtype)
     return emit.cast(input, dtype)
+
+
+def bits_as(emit: Emitter, value: Value, dtype: DType) -> Value:
+    """The bits of numbers read as another type of the same width. Raises TypeFault."""
+    source = value.element
+    assert isinstance(source, DType)
+    if source.bits != dtype.bits:
+        raise TypeFault(f"the bits of {source} do not make {dtype}", "the two types must be of one width")
+    if source == dtype:
+        return value
+    kind = with_element(value.type, dtype)
+    if ir_type(source) == ir_type(dtype):
+        return Value(value.ssa, kind)
+    return emit.make(arith.BitcastOp(value.ssa, ir_type(kind)), kind)
 
 
 def _where(emit: Emitter, condition: Value, x: Item, y: Item) -> Item:

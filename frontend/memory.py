@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import DictionaryAttr, StringAttr, TensorType
 
 from ..dialects import region, tl
@@ -160,31 +162,51 @@ def _advance(emit: Emitter, base: Item, offsets: Item) -> Item:
     return BlockPointer(base.base, base.sizes, base.strides, tuple(moved), base.block)
 
 
-def _block_access(emit: Emitter, pointer: BlockPointer, boundary_check: tuple[int, ...]) -> tuple[Value, Value | None]:
-    """The pointers of a block pointer's block, and the mask of the axes that are checked."""
-    rank = len(pointer.block)
-    address, mask = emit.broadcast(pointer.base, pointer.block), None
-    for axis in range(rank):
-        lanes = emit.make(tl.MakeRangeOp(0, pointer.block[axis]), BlockType((pointer.block[axis],), int32))
-        index = operators.binary(emit, "+", emit.cast(lanes, int64), pointer.offsets[axis])
-        assert isinstance(index, Value)
-        for other in range(rank):
+def access(
+    emit: Emitter,
+    base: Value,
+    sizes: Sequence[Value],
+    strides: Sequence[Value],
+    indices: Sequence[Value],
+    checked: Sequence[int],
+) -> tuple[Value, Value | None]:
+    """The pointers of the block with these i64 indices (of one axis each) along the axes of a tensor, and the mask of
+    what lies inside along the axes that are `checked`.
+    """
+    shape = tuple(index.shape[0] for index in indices)
+    address, mask = emit.broadcast(base, shape), None
+    for axis, index in enumerate(indices):
+        for other in range(len(shape)):
             if other != axis:
                 index = emit.expand(index, other)
-        moved = operators.binary(emit, "+", address, operators.binary(emit, "*", index, pointer.strides[axis]))
+        moved = operators.binary(emit, "+", address, operators.binary(emit, "*", index, strides[axis]))
         assert isinstance(moved, Value)
         address = moved
-        if axis in boundary_check:
+        if axis in checked:
             inside = operators.connect(
                 emit,
                 "and",
                 operators.binary(emit, ">=", index, 0),
-                operators.binary(emit, "<", index, pointer.sizes[axis]),
+                operators.binary(emit, "<", index, sizes[axis]),
             )
             joined = inside if mask is None else operators.binary(emit, "&", mask, inside)
             assert isinstance(joined, Value)
             mask = joined
-    return address, None if mask is None else emit.broadcast(mask, pointer.block)
+    return address, None if mask is None else emit.broadcast(mask, shape)
+
+
+def lanes_from(emit: Emitter, start: Value, size: int) -> Value:
+    """`size` indices from `start` on, in i64."""
+    lanes = emit.make(tl.MakeRangeOp(0, size), BlockType((size,), int32))
+    found = operators.binary(emit, "+", emit.cast(lanes, int64), start)
+    assert isinstance(found, Value)
+    return found
+
+
+def _block_access(emit: Emitter, pointer: BlockPointer, boundary_check: tuple[int, ...]) -> tuple[Value, Value | None]:
+    """The pointers of a block pointer's block, and the mask of the axes that are checked."""
+    indices = [lanes_from(emit, start, size) for start, size in zip(pointer.offsets, pointer.block, strict=True)]
+    return access(emit, pointer.base, pointer.sizes, pointer.strides, indices, boundary_check)
 
 
 def _load_block(
@@ -197,12 +219,19 @@ def _load_block(
     if padding_option not in (None, "", "zero", "nan"):
         raise TypeFault(f"padding_option '{padding_option}' is none of 'zero' and 'nan'")
     address, mask = _block_access(emit, pointer, boundary_check)
-    _, element = address_of(pointer.base)
+    return load_padded(emit, address, mask, padding_option == "nan", hints)
+
+
+def load_padded(
+    emit: Emitter, address: Value, mask: Value | None, nan: bool, hints: DictionaryAttr | None = None
+) -> Value:
+    """What lies at a block of pointers; 0 or NaN in the lanes that the mask leaves out."""
+    _, element = address_of(address)
     other = None
-    if mask is not None and padding_option == "nan":
-        other = emit.constant(float("nan"), element, pointer.block)
+    if mask is not None and nan:
+        other = emit.constant(float("nan"), element, address.shape)
     op = tl.LoadOp(address.ssa, mask.ssa if mask else None, other.ssa if other else None, hints)
-    return emit.make(op, BlockType(pointer.block, element))
+    return emit.make(op, BlockType(address.shape, element))
 
 
 # Regions ------------------------------------------------------------------------------------------
@@ -269,8 +298,11 @@ MEMORY: tuple[Builtin, ...] = (
         _store,
     ),
     row("make_block_ptr", "base, shape, strides, offsets, block_shape: shape, order: hint = None", _make_block_ptr),
-    row("advance", "base, offsets", _advance, method=True),
+    row("advance", "base, offsets", _advance),
 )
+
+METHODS: dict[str, Builtin] = {"advance": row("advance", "base, offsets", _advance)}
+"""What `block_pointer.name(...)` calls."""
 
 OWN_MEMORY: tuple[Builtin, ...] = (
     row("ref", "pointer, shape: shape, strides: item = None", _ref),

@@ -15,7 +15,7 @@ from xdsl.traits import is_side_effect_free
 
 from .emit import Emitter, ssa
 from .types import DType, Type, type_of_number
-from .values import BlockPointer, Item, Value, describe, parts, with_parts
+from .values import BlockPointer, Descriptor, Item, Value, describe, parts, with_parts
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Merge:
             return Same(a)
         left, right = parts(a), parts(b)
         if left is not None and right is not None and type(a) is type(b):
-            if len(left) != len(right) or (isinstance(a, BlockPointer) and describe(a) != describe(b)):
+            if len(left) != len(right) or (isinstance(a, BlockPointer | Descriptor) and describe(a) != describe(b)):
                 return Split(f"{describe(a)} in one branch and {describe(b)} in the other")
             found = tuple(self.pair(x, y) for x, y in zip(left, right, strict=True))
             return next((p for p in found if isinstance(p, Split)), Parts(a, found))

@@ -42,13 +42,18 @@ class Module:
         return tuple(dict.fromkeys(p.name for p in self.pieces if p.kind == "function" and p.jit))
 
     def function(self, name: str) -> JitFunction | None:
-        """The function of that name; of several the last one under a jit decorator, or else the last one."""
+        """The function of that name, or of the name after the last dot in the function before it (`test_x.kernel`); of
+        several the last one under a jit decorator, or else the last one.
+        """
         if name not in self._functions:
-            found = self._named("function", name)
+            owners, _, own = name.rpartition(".")
+            found = self._named("function", own)
             if not found:
                 return None
-            piece = next((p for p in reversed(found) if p.jit), found[-1])
-            self._functions[name] = JitFunction(name, self, parse_function(self.text, piece), jit=piece.jit)
+            owned = [p for p in found if owners and p.owner == owners.rpartition(".")[2]]
+            piece = next((p for p in reversed(owned or found) if p.jit), found[-1])
+            tree = parse_function(self.text, piece)
+            self._functions[name] = JitFunction(own, self, tree, piece.jit, piece.static)
         return self._functions[name]
 
     def kernel_function(self, name: str) -> JitFunction | None:
@@ -98,10 +103,10 @@ class Module:
             constant = self._constant(pieces[-1], evaluate)
             if not known or not isinstance(constant, Opaque):
                 return constant
-        for path in self._stars:
-            if not known:
+        for path in self._stars if not known else ():
+            if (other := self._file(path)) is not None and other is not self:
                 try:
-                    found, known = self._import((path, name), evaluate), True
+                    return other.lookup(name, evaluate)
                 except KeyError:
                     continue
         if not known or (isinstance(found, Opaque) and name in namespaces.DEFAULTS):

@@ -14,33 +14,39 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from . import syntax, tables
+from . import syntax, tables, torch
 from .builtin import Builtin
 from .text import Text
 from .types import BY_SPELLING
-from .values import Item, JitFunction, Namespace
+from .values import BlockPointer, Descriptor, Item, JitFunction, Namespace, Value
 
 if TYPE_CHECKING:
     from .module import Module
 
 LANGUAGE = "triton.language"
+LIBDEVICE = f"{LANGUAGE}.extra.libdevice"
 OWN = "ahbmc.language"
 
 # Path -> the paths whose names it has too.
 _MODULES: dict[str, tuple[str, ...]] = {
     "triton": (),
     LANGUAGE: (),
-    f"{LANGUAGE}.math": (LANGUAGE,),
+    f"{LANGUAGE}.math": (LANGUAGE, LIBDEVICE),
     f"{LANGUAGE}.core": (LANGUAGE,),
     f"{LANGUAGE}.standard": (LANGUAGE,),
     f"{LANGUAGE}.extra": (),
-    f"{LANGUAGE}.extra.libdevice": (LANGUAGE,),
+    LIBDEVICE: (LANGUAGE,),
     f"{LANGUAGE}.extra.cuda": (),
-    f"{LANGUAGE}.extra.cuda.libdevice": (LANGUAGE,),
+    f"{LANGUAGE}.extra.cuda.gdc": (f"{LANGUAGE}.extra.cuda",),
+    f"{LANGUAGE}.extra.cuda.libdevice": (LIBDEVICE,),
+    f"{LANGUAGE}.extra.hip": (),
+    f"{LANGUAGE}.extra.hip.libdevice": (LIBDEVICE,),
     f"{LANGUAGE}.PropagateNan": (),
     "ahbmc": (),
     OWN: (LANGUAGE,),
     "math": (),
+    "torch": (),
+    "torch.version": (),
 }
 # What a text may use that does not import it, as the function of a live file does.
 DEFAULTS: dict[str, str] = {
@@ -48,7 +54,8 @@ DEFAULTS: dict[str, str] = {
     "al": OWN,
     "triton": "triton",
     "ahbmc": "ahbmc",
-    "libdevice": f"{LANGUAGE}.extra.libdevice",
+    "libdevice": LIBDEVICE,
+    "tl_extra_shim": LIBDEVICE,
     "math": "math",
 }
 
@@ -73,6 +80,10 @@ def _members() -> dict[str, dict[str, Item]]:
         LANGUAGE: language,
         OWN: {b.name: b for b in tables.OWN},
         "triton": {b.name: b for b in tables.TRITON},
+        f"{LANGUAGE}.standard": {b.name: b for b in tables.STANDARD},
+        f"{LANGUAGE}.extra.cuda": {b.name: b for b in tables.CUDA},
+        LIBDEVICE: {b.name: b for b in tables.LIBDEVICE},
+        **torch.MEMBERS,
         f"{LANGUAGE}.PropagateNan": {"ALL": "all", "NONE": "none"},
         "math": {
             **{b.name: b for b in tables.MATH},
@@ -123,8 +134,14 @@ def member(path: str, name: str) -> Item:
     raise KeyError(name)
 
 
-def method(name: str) -> Builtin | JitFunction | None:
-    """The function that `value.name(...)` calls."""
+def method(owner: Item, name: str) -> Builtin | JitFunction | None:
+    """The function that `owner.name(...)` calls."""
+    if isinstance(owner, Descriptor):
+        return tables.DESCRIPTOR_METHODS.get(name)
+    if isinstance(owner, BlockPointer):
+        return tables.BLOCK_POINTER_METHODS.get(name)
+    if not isinstance(owner, Value):
+        return None
     found = _members()[LANGUAGE].get(name)
     if isinstance(found, Builtin):
         return found if found.method else None

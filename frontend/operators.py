@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from xdsl.ir import BlockArgument
+
 from ..dialects import tl
 from .emit import Emitter
 from .types import DType, PointerType, TypeFault, check_number, computation_type, float32, int1, int64, type_of_number
@@ -205,6 +207,8 @@ def truth(emit: Emitter, item: Item) -> bool | Value:
     """Whether an item holds: known at compile time, or an i1 (or a block of them)."""
     if isinstance(item, Value):
         if item.is_pointer:
+            if isinstance(item.ssa, BlockArgument) and not item.is_block:
+                return True  # an argument that is a pointer points at a tensor
             raise TypeFault(f"{describe(item)} is neither true nor false", "compare it with None")
         if item.known is not None:
             return bool(item.known)

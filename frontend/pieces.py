@@ -28,6 +28,7 @@ _WORD = re.compile(r"@|\w+")
 _FUNCTION = re.compile(r"(?:async\s+)?def\s+(\w+)")
 _CONSTANT = re.compile(r"(\w+)\s*(?::[^=\n]+)?=(?!=)")
 _JIT = re.compile(r"@\s*(?:[\w.]+\.)?jit\b")
+_STATIC = re.compile(r"@\s*(?:[\w.]+\.)?constexpr(?:_function)?\b")
 _CLOSES = {")": "(", "]": "[", "}": "{"}
 _CLOSER = {opener: closer for closer, opener in _CLOSES.items()}
 
@@ -43,7 +44,8 @@ class Line:
 @dataclass(frozen=True)
 class Piece:
     """A part of a file. `span` starts at the first word of the piece's first line, `width` is that line's
-    indentation.
+    indentation. `jit` and `static` say that a function is under `@triton.jit`, under `@triton.constexpr_function`;
+    `owner` is the function in which it stands, if any.
     """
 
     kind: Literal["function", "import", "constant"]
@@ -51,15 +53,20 @@ class Piece:
     span: Span
     width: int
     jit: bool = False
+    static: bool = False
     lines: tuple[Line, ...] = ()
+    owner: str = ""
 
 
 def scan(text: Text) -> tuple[Piece, ...]:
     """The pieces of a file, in order. Raises AhbmcError where brackets do not pair up or a string never ends."""
-    lines = list(_logical_lines(text))
-    pieces: list[Piece] = []
+    return tuple(_pieces(text, list(_logical_lines(text)), ""))
+
+
+def _pieces(text: Text, lines: list[Line], owner: str) -> Iterator[Piece]:
+    """The pieces of some lines; of the body of a function, only the kernels."""
     content = text.content
-    number, jit = 0, False
+    number, jit, static = 0, False, False
     while number < len(lines):
         line = lines[number]
         start = line.span[0]
@@ -68,6 +75,7 @@ def scan(text: Text) -> tuple[Piece, ...]:
         match word.group() if word else "":
             case "@":
                 jit = jit or bool(_JIT.match(content, start))
+                static = static or bool(_STATIC.match(content, start))
                 continue
             case "def" | "async":
                 found = _FUNCTION.match(content, start)
@@ -77,14 +85,17 @@ def scan(text: Text) -> tuple[Piece, ...]:
                 if found:
                     span = (start, lines[number - 1].span[1])
                     inner = tuple(lines[first - 1 : number])
-                    pieces.append(Piece("function", found[1], span, line.width, jit, inner))
+                    if jit or static or not owner:
+                        yield Piece("function", found[1], span, line.width, jit, static, inner, owner)
+                    if not jit:
+                        yield from _pieces(text, list(inner[1:]), found[1])
             case "import" | "from":
-                pieces.append(Piece("import", "", line.span, line.width))
+                if not owner:
+                    yield Piece("import", "", line.span, line.width)
             case _:
-                if found := _CONSTANT.match(content, start):
-                    pieces.append(Piece("constant", found[1], line.span, line.width))
-        jit = False
-    return tuple(pieces)
+                if not owner and (found := _CONSTANT.match(content, start)):
+                    yield Piece("constant", found[1], line.span, line.width)
+        jit = static = False
 
 
 def _logical_lines(text: Text) -> Iterator[Line]:

@@ -7,7 +7,7 @@ from math import prod
 from ..dialects import tl
 from .builtin import Builtin, known, row
 from .emit import Emitter
-from .types import BlockType, DType, PointerType, TypeFault, int32
+from .types import BY_NAME, BlockType, DType, PointerType, TypeFault, int32
 from .values import Item, Value, describe
 
 
@@ -141,6 +141,13 @@ def _pointer_type(emit: Emitter, element_ty: DType | PointerType, address_space:
     return PointerType(element_ty)
 
 
+def _int_dtype(emit: Emitter, bitwidth: int, signed: bool) -> Item:
+    name = f"{'i' if signed else 'u'}{bitwidth}"
+    if name not in BY_NAME:
+        raise TypeFault(f"there is no integer of {bitwidth} bits", "integers have 8, 16, 32 or 64 bits")
+    return BY_NAME[name]
+
+
 SHAPES: tuple[Builtin, ...] = (
     row("program_id", "axis: int", _program_id),
     row("num_programs", "axis: int", _num_programs),
@@ -154,5 +161,6 @@ SHAPES: tuple[Builtin, ...] = (
     row("expand_dims", "input: value, axis: ints", _expand_dims, method=True),
     row("broadcast_to", "input: value, *shape", _broadcast_to, method=True),
     row("broadcast", "input: value, other: value", _broadcast),
+    row("get_int_dtype", "bitwidth: int, signed: bool", _int_dtype),
     row("pointer_type", "element_ty: type, address_space: hint = 1, const: hint = False", _pointer_type),
 )

@@ -102,7 +102,7 @@ class Statements(Expressions):
         match target:
             case syntax.Name():
                 if isinstance(item, Value) and item.ssa.name_hint is None and self.emit.pinned is None:
-                    item.ssa.name_hint = target.id
+                    self.emit.name(item.ssa, target.id)
                 self.frame.names[target.id] = item
             case syntax.Sequence():
                 self._unpack(target, item)
@@ -132,7 +132,9 @@ class Statements(Expressions):
         self.bind(statement.target, self._settled(result))
 
     def _annotated(self, statement: syntax.Annotated) -> None:
-        """`x: tl.constexpr = ...` keeps a compile-time constant; any other annotation says nothing."""
+        """`x: tl.constexpr = ...` keeps a compile-time constant; any other annotation says nothing. As in Triton, a
+        value that is none may stand there, and is refused where a constant is needed.
+        """
         if statement.value is None:
             return
         item = self.evaluate(statement.value)
@@ -140,14 +142,7 @@ class Statements(Expressions):
         if not is_constexpr(statement.annotation):
             self.bind(statement.target, self._settled(item))
             return
-        if isinstance(item, Value):
-            if item.known is None:
-                raise self.emit.fail(
-                    f"a tl.constexpr must be known at compile time, but this is {describe(item)}",
-                    site=self.site(statement.value),
-                )
-            item = item.known
-        self.bind(statement.target, item)
+        self.bind(statement.target, item.known if isinstance(item, Value) and item.known is not None else item)
 
     # Effects and checks ---------------------------------------------------------------------------
 
@@ -242,7 +237,7 @@ class Statements(Expressions):
     def inline(self, function: JitFunction, arguments: Arguments) -> Item:
         """Lower a function of the kernel language in place of its call."""
         emit = self.emit
-        if not function.jit and not function.module.library:
+        if not (function.jit or function.static or function.module.library):
             raise emit.fail(f"'{function.name}' is no kernel function", f"put @triton.jit above `def {function.name}`")
         if self.depth >= _DEEPEST_CALL:
             raise emit.fail(f"calls are nested deeper than {_DEEPEST_CALL}", "a kernel function cannot call itself")
@@ -255,24 +250,22 @@ class Statements(Expressions):
                 assert parameter.default is not None
                 names[parameter.name] = self.evaluate_global(function.module, parameter.default)
                 continue
-            names[parameter.name] = argument.item
-            if is_constexpr(parameter.annotation) and isinstance(argument.item, Value):
-                if argument.item.known is None:
-                    raise emit.fail(
-                        f"'{parameter.name}' of {function.name} is a tl.constexpr, "
-                        f"but {describe(argument.item)} is given",
-                        "pass a compile-time constant",
-                        site=argument.site,
-                    )
-                names[parameter.name] = argument.item.known
+            # Triton takes any value for a `tl.constexpr` of a function that another one calls.
+            item = names[parameter.name] = argument.item
+            if (is_constexpr(parameter.annotation) or function.static) and isinstance(item, Value):
+                names[parameter.name] = item if item.known is None else item.known
         outer, self.frame = self.frame, Frame(function.module, names)
         if function.module.library:
             emit.pinned, emit.library = emit.pinned or call, emit.library or function.name
         self.depth += 1
+        into = emit.into
+        if function.static:
+            emit.into = None
         try:
             returned = self.run(function.tree.body)
         finally:
             self.depth -= 1
+            emit.into = into
             self.frame, emit.site, emit.pinned, emit.library = outer, call, pinned, library
         return returned.item if returned else None
 

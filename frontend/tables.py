@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from . import hints
+from . import descriptors, hints, libdevice, memory
 from .along_axis import ALONG_AXIS
 from .atomics import ATOMICS
 from .builtin import Builtin
@@ -13,9 +13,23 @@ from .mathematics import ELEMENTWISE, MATHEMATICS
 from .memory import MEMORY, OWN_MEMORY
 from .shapes import SHAPES
 
-LANGUAGE: tuple[Builtin, ...] = (*SHAPES, *MEMORY, *ATOMICS, *ALONG_AXIS, *MATHEMATICS, *ELEMENTWISE, *hints.HINTS)
+LANGUAGE: tuple[Builtin, ...] = (
+    *SHAPES,
+    *MEMORY,
+    *descriptors.DESCRIPTORS,
+    *ATOMICS,
+    *ALONG_AXIS,
+    *MATHEMATICS,
+    *ELEMENTWISE,
+    *hints.HINTS,
+)
 OWN: tuple[Builtin, ...] = OWN_MEMORY
 MATH: tuple[Builtin, ...] = hints.MATH
+STANDARD: tuple[Builtin, ...] = hints.STANDARD
+CUDA: tuple[Builtin, ...] = hints.CUDA
+LIBDEVICE: tuple[Builtin, ...] = libdevice.LIBDEVICE
+DESCRIPTOR_METHODS = descriptors.METHODS
+BLOCK_POINTER_METHODS = memory.METHODS
 
 # Functions of the library that a value has as methods, as in Triton.
 LIBRARY_METHODS = frozenset(
@@ -25,4 +39,16 @@ LIBRARY_METHODS = frozenset(
     )
 )
 
-__all__ = ["LANGUAGE", "LIBRARY_METHODS", "MATH", "OWN", "PYTHON", "TRITON"]
+__all__ = [
+    "BLOCK_POINTER_METHODS",
+    "CUDA",
+    "DESCRIPTOR_METHODS",
+    "LANGUAGE",
+    "LIBDEVICE",
+    "LIBRARY_METHODS",
+    "MATH",
+    "OWN",
+    "PYTHON",
+    "STANDARD",
+    "TRITON",
+]

@@ -7,6 +7,7 @@ the IR but `ir_type`.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache, cached_property
@@ -175,6 +176,27 @@ def parse_type(text: str) -> ScalarType:
     if found is None:
         raise TypeFault(f"unknown type '{text}'", f"types are {', '.join(BY_NAME)}, and pointers to them such as *fp16")
     return PointerType(found) if pointee else found
+
+
+@dataclass(frozen=True)
+class DescriptorType:
+    """The type of an argument that is a tensor descriptor, `tensordesc<fp16[64,32]>`."""
+
+    element: DType
+    block: tuple[int, ...]
+
+
+def parse_descriptor_type(text: str) -> DescriptorType | None:
+    """The descriptor type that a signature writes; None if it writes another type. Raises TypeFault."""
+    found = _DESCRIPTOR.fullmatch(text.strip())
+    if found is None:
+        return None
+    element = parse_type(found[1])
+    assert isinstance(element, DType)  # the pattern lets no pointer through
+    return DescriptorType(element, tuple(int(n) for n in found[2].split(",")))
+
+
+_DESCRIPTOR = re.compile(r"tensordesc<(\w+)\[(\d+(?:\s*,\s*\d+)*)\].*>")
 
 
 def element_of(of: Type) -> ScalarType:

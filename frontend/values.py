@@ -67,6 +67,25 @@ class BlockPointer:
     block: tuple[int, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class Descriptor:
+    """`tl.make_tensor_descriptor(...)`, or an argument of such a type: a base with the tensor's shape and strides in
+    64 bits, the shape of the blocks that are read and written, and what lanes outside read ("zero", "nan").
+    """
+
+    base: Value
+    sizes: tuple[Value, ...]
+    strides: tuple[Value, ...]
+    block: tuple[int, ...]
+    padding: str = "zero"
+
+    @property
+    def element(self) -> DType:
+        pointer = self.base.element
+        assert isinstance(pointer, PointerType)
+        return pointer.element
+
+
 @dataclass(frozen=True)
 class Namespace:
     """A module that kernels may name, by its full dotted path (`triton.language`)."""
@@ -90,12 +109,15 @@ class Opaque:
 
 @dataclass(frozen=True, eq=False)
 class JitFunction:
-    """A function of a kernel file or of the library of `*.tl` files, inlined where it is called."""
+    """A function of a kernel file or of the library of `*.tl` files, inlined where it is called; a `static` one is
+    computed at compile time.
+    """
 
     name: str
     module: Module
     tree: syntax.Function
     jit: bool = True
+    static: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +150,7 @@ Item: TypeAlias = Union[
     Value,
     Region,
     BlockPointer,
+    Descriptor,
     Namespace,
     FileModule,
     Opaque,
@@ -153,6 +176,8 @@ def parts(item: Item) -> tuple[Item, ...] | None:
     """What an item consists of; None if it is one thing."""
     if isinstance(item, BlockPointer):
         return (item.base, *item.sizes, *item.strides, *item.offsets)
+    if isinstance(item, Descriptor):
+        return (item.base, *item.sizes, *item.strides)
     return item if isinstance(item, tuple) else None
 
 
@@ -163,6 +188,9 @@ def with_parts(item: Item, new: tuple[Item, ...]) -> Item:
         rank = len(item.block)
         cut = [values[1 + n * rank : 1 + (n + 1) * rank] for n in range(3)]
         return BlockPointer(values[0], cut[0], cut[1], cut[2], item.block)
+    if isinstance(item, Descriptor):
+        values, rank = tuple(i for i in new if isinstance(i, Value)), len(item.block)
+        return Descriptor(values[0], values[1 : 1 + rank], values[1 + rank :], item.block, item.padding)
     return new
 
 
@@ -177,6 +205,8 @@ def describe(item: Item) -> str:
             return f"a region of {item.element} {list(item.shape)}"
         case BlockPointer():
             return f"a block pointer to {item.base.element} {list(item.block)}"
+        case Descriptor():
+            return f"a tensor descriptor of {item.element} {list(item.block)}"
         case Namespace():
             return f"the module {item.path}"
         case FileModule():

@@ -142,7 +142,9 @@ class _Walk:
                 lower_composite(self.e, op)
                 self.old.append(op)
             case ahbm.IndexOp():
-                pass
+                # An offset or a step may be a scalar that a block gave.
+                for n, operand in enumerate(op.operands):
+                    op.operands[n] = self.e.cpu(operand)
             case _:
                 if select(self.e, op):
                     self.old.append(op)

@@ -81,3 +81,10 @@ def fma(a: Any, b: Any, c: Any) -> Array:
     a, b, c = np.asarray(a), np.asarray(b), np.asarray(c)
     wide = np.float64
     return (a.astype(wide) * b.astype(wide) + c.astype(wide)).astype(a.dtype)
+
+
+def round_half_away(x: Any) -> Array:
+    """C's `round`: to the nearest integer, halves away from zero."""
+    values = np.asarray(x)
+    whole = np.trunc(values)
+    return np.where(np.abs(values - whole) >= 0.5, whole + np.copysign(1, values), whole).astype(values.dtype)

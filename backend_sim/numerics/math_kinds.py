@@ -25,6 +25,8 @@ def math_function(kind: str, *, axis: int | None = None, is_unsigned: bool = Fal
         return lambda operands, _: operands[0]
     if kind == "cast":
         return lambda operands, dtype: convert(np.asarray(operands[0]), dtype, is_unsigned=is_unsigned)
+    if kind == "bitcast":
+        return lambda operands, dtype: np.asarray(operands[0]).view(dtype)
     if kind.startswith("reduce_"):
         assert axis is not None
         return lambda operands, _: reduce(kind.removeprefix("reduce_"), operands[0], axis, is_unsigned=is_unsigned)

@@ -207,6 +207,19 @@ def cast_step(op: Operation, builder: Builder, *, is_unsigned: bool = False) -> 
     return apply(cast_block if is_block else cast_scalar, op, builder)
 
 
+def _bitcast(op: Operation, builder: Builder) -> Step:
+    """The bits of the operand read as the type of the result."""
+    source, target = numpy_dtype(op.operands[0].type), numpy_dtype(op.results[0].type)
+
+    def of_block(values: Array) -> Array:
+        return values.view(target)
+
+    def of_scalar(value: Any) -> Any:
+        return scalar(np.asarray(value, dtype=source).view(target), target)
+
+    return apply(of_block if isinstance(op.results[0].type, TensorType) else of_scalar, op, builder)
+
+
 def _cast_unsigned(op: Operation, builder: Builder) -> Step:
     return cast_step(op, builder, is_unsigned=True)
 
@@ -229,4 +242,5 @@ SCALAR_HANDLERS: Mapping[str, Handler] = {
     "tl.cmp": _compare,
     "tl.select": _select,
     "tl.cast": _cast,
+    "arith.bitcast": _bitcast,
 }

@@ -33,7 +33,9 @@ COMPARISONS = tuple(f"cmp_{predicate}" for predicate in (*INTEGER_PREDICATES, *F
 # as one op.
 FUSED_KINDS = ("exp_diff", "exp2_diff")
 # What may be an op of a composite.
-MATH_KINDS: frozenset[str] = frozenset((*BY_KIND, *REDUCTIONS, *COMPARISONS, *FUSED_KINDS, "select", "cast", "copy"))
+MATH_KINDS: frozenset[str] = frozenset(
+    (*BY_KIND, *REDUCTIONS, *COMPARISONS, *FUSED_KINDS, "select", "cast", "bitcast", "copy")
+)
 # Lanes look at others along the axis: single-op commands only.
 WITH_AXIS = frozenset((*REDUCTIONS, *SCANS, "gather", "sort", "topk"))
 SINGLE_KINDS = MATH_KINDS | WITH_AXIS | {"histogram"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from xdsl.dialects import arith
 from xdsl.ir import Operation
 
 from ...dialects import tl
@@ -10,7 +11,7 @@ from ...dialects.elementwise import BY_OP
 
 def is_lane_by_lane(op: Operation) -> bool:
     """Lane i of the result depends on lane i of the operands alone, so the result may take the place of an operand."""
-    return op.name in BY_OP or isinstance(op, tl.CmpOp | tl.SelectOp | tl.CastOp)
+    return op.name in BY_OP or isinstance(op, tl.CmpOp | tl.SelectOp | tl.CastOp | arith.BitcastOp)
 
 
 def math_kind(op: Operation) -> str:
@@ -22,6 +23,8 @@ def math_kind(op: Operation) -> str:
             return "select"
         case tl.CastOp():
             return "cast"
+        case arith.BitcastOp():
+            return "bitcast"
         case tl.ReduceOp():
             return f"reduce_{op.kind.data}"
         case _:
