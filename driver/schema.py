@@ -1,4 +1,4 @@
-"""JSON Schemas of workload and machine files, and `docs/workload.md`, all made from the structs that decode the files.
+"""JSON Schemas of workload and machine files and the pages on both, all made from the structs that decode the files.
 
 `python -m ahbmc.driver.schema docs` writes them; a test holds the committed ones to what this makes.
 """
@@ -8,14 +8,16 @@ from __future__ import annotations
 import json
 import sys
 import typing
+from collections.abc import Mapping
 from pathlib import Path
-from types import UnionType
 from typing import Any
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from ..backend_sim.target.machine_file import machine_schema
+from .key_table import about, escaped, type_of
+from .machine_page import machine_page
 from .references import REFERENCES
 from .workload_schema import (
     Arange,
@@ -106,25 +108,27 @@ def workload_schema() -> dict[str, Any]:
 
 def workload_page() -> str:
     """`docs/workload.md`: an example, then every key with its type, default and meaning."""
-    parts = [_HEAD]
+    parts, titles = [_HEAD], {struct: title for title, struct in _SECTIONS}
     for title, struct in _SECTIONS:
         parts.append(f"## {title}\n\n{' '.join((struct.__doc__ or '').split())}\n")
         parts.append("| key | type | default | meaning |\n|---|---|---|---|")
-        parts += [_row(field) for field in msgspec.structs.fields(struct)]
+        parts += [_row(field, titles) for field in msgspec.structs.fields(struct)]
         parts.append("")
     parts.append("## References\n\nOperators `+ - * / @` and these functions, all in float64:\n")
     parts.append("| reference | what it computes |\n|---|---|")
-    parts += [f"| `{n}({r.signature})` | {_escaped(r.about)} |" for n, r in REFERENCES.items()]
+    parts += [f"| `{n}({r.signature})` | {escaped(r.about)} |" for n, r in REFERENCES.items()]
     return "\n".join(parts) + "\n"
 
 
-def _row(field: msgspec.structs.FieldInfo) -> str:
+def _row(field: msgspec.structs.FieldInfo, titles: Mapping[type, str]) -> str:
     if field.required:
         default = "required"
     else:
         value = field.default if field.default is not msgspec.NODEFAULT else field.default_factory()  # pyright: ignore[reportCallIssue]
         default = _default(value)
-    return f"| `{field.encode_name}` | {_escaped(_type(field.type))} | {default} | {_escaped(_about(field.type))} |"
+    return (
+        f"| `{field.encode_name}` | {escaped(type_of(field.type, titles))} | {default} | {escaped(about(field.type))} |"
+    )
 
 
 def _default(value: object) -> str:
@@ -141,45 +145,12 @@ def _default(value: object) -> str:
             return f"`{value}`"
 
 
-def _about(kind: Any) -> str:
-    """The description that a type carries; that of a union's member if it has none itself."""
-    if typing.get_origin(kind) is typing.Annotated:
-        for extra in typing.get_args(kind)[1:]:
-            if isinstance(extra, Meta) and extra.description:
-                return extra.description
-    return next(filter(None, (_about(a) for a in typing.get_args(kind) if a is not kind)), "")
-
-
-def _type(kind: Any) -> str:
-    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
-    if origin is typing.Annotated:
-        limits = [f"{word} {value}" for m in arguments[1:] for word, value in _limits(m)]
-        return " ".join((_type(arguments[0]), *limits))
-    if origin in (typing.Union, UnionType):
-        return " | ".join(dict.fromkeys(_type(a) for a in arguments if a is not type(None)))
-    if origin is typing.Literal:
-        return " | ".join(f"`{a}`" for a in arguments)
-    if origin is tuple:
-        return f"list of ({_type(arguments[0])})"
-    if origin is dict:
-        return f"mapping to ({_type(arguments[1])})"
-    names = {int: "integer", float: "number", bool: "true/false", str: "text"}
-    return names.get(kind, f"[{next((t for t, s in _SECTIONS if s is kind), 'mapping')}]")
-
-
-def _limits(meta: Any) -> list[tuple[str, object]]:
-    return [(word, value) for word, value in ((">=", meta.ge), ("<=", meta.le)) if value is not None]
-
-
-def _escaped(text: str) -> str:
-    return text.replace("|", "\\|")
-
-
 def documents() -> dict[str, str]:
     """File name in `docs/` -> content, of all that is generated here."""
     return {
         "workload.md": workload_page(),
         "workload.schema.json": json.dumps(workload_schema(), indent=1) + "\n",
+        "machine.md": machine_page(),
         "machine.schema.json": json.dumps(machine_schema(), indent=1) + "\n",
     }
 

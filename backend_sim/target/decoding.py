@@ -171,7 +171,7 @@ def _hint(kind: Any, what: str, node: Node) -> str:
         return f"write a mapping with {', '.join(f.encode_name for f in msgspec.structs.fields(struct))}"
     unit = unit_of(what.rpartition(" ")[2].strip("`"))
     text = _WITH_UNIT.fullmatch(node.value) if isinstance(node.value, str) else None
-    if kind is Bytes:
+    if kind is Bytes or Bytes in typing.get_args(kind):
         close = closest(text["unit"], Bytes.UNITS) if text and text["number"].isdigit() else None
         return f"did you mean `{text['number']} {close}`?" if text and close else f"write a whole number, in {unit}"
     if unit:

@@ -59,7 +59,7 @@ SCRATCH = "scratch of 1048576 bytes is larger than the TCM of 65536"
         ("hbm: {chanels: 8}", 7, "unknown key `chanels` in `hbm`; allowed: slice_bytes", "did you mean `channels`?"),
         ("pe:\n  gemm: {peak_tflop: 16}", 10, "unknown key `peak_tflop` in `gemm`; allowed: peak_tflops, tile", "did"),
         ("routing: yx", 10, "`routing` must be `min_wire`, `xy`; found text 'yx'", "did you mean `xy`?"),
-        ("cube: {pes: [R0C0]}", 14, "must be the name of a router: r0c0, r0c1, ...; found text 'R0C0'", "write such"),
+        ("cube: {pes: [R0C0]}", 14, "entry 0 of `pes` must be a router such as r0c0; found text 'R0C0'", "write such"),
         # Units.
         ("hbm: {slice_bytes: 6 GB}", 20, "such as 4096 or 6 GiB (units B, KiB, MiB, GiB)", "did you mean `6 GiB`?"),
         ("hbm: {slice_bytes: 1.5 GiB}", 20, "found text '1.5 GiB'", "write a whole number, in bytes"),
