@@ -18,6 +18,7 @@ from ..backend_sim.target.machine_file import SET, load_machine
 from ..backend_sim.target.quantities import Bytes, quantity
 from ..dialects.errors import Sources, fail
 from .command_line import word_place
+from .outermost import INTERRUPTED
 from .output import write, write_bytes
 
 if TYPE_CHECKING:
@@ -25,9 +26,8 @@ if TYPE_CHECKING:
 
 CHECK_FAILED = 3
 WRONG_USAGE = 2
-INTERRUPTED = 130
 _PLOTS = ("svg", "png")
-_WIDTH = 150  # of the report where it is no terminal: a row of a table is a line
+_WIDTH = 130  # least width of the report: a row of a table is a line
 
 
 def command(arguments: argparse.Namespace) -> int:
@@ -48,12 +48,12 @@ def command(arguments: argparse.Namespace) -> int:
     if arguments.json:
         rows = [row.described() for _, row in measured]
         write(arguments.json, f"{json.dumps(rows, indent=1)}\n", word_place(sources, arguments.json))
-    if plot:
+    if plot and measured:
         write_bytes(arguments.plot, plot(machine, measured, kind), word_place(sources, arguments.plot))
     if "-" not in (arguments.json, arguments.plot):
         _print_report(machine, measured, found, suite)
     if not complete:
-        print(f"interrupted: {len(measured)} of {len(suite.jobs)} rows were measured", file=sys.stderr)
+        print(f"ahbmc probe: interrupted: {len(measured)} of {len(suite.jobs)} rows were measured", file=sys.stderr)
         return INTERRUPTED
     broken = [f"{invariant.name}: {text}" for invariant in found for text in invariant.broken]
     for text in broken:
@@ -64,7 +64,12 @@ def command(arguments: argparse.Namespace) -> int:
 def _suite(arguments: argparse.Namespace, machine: Machine, sources: Sources) -> Suite:
     sizes = _sizes(arguments.bytes, sources) if arguments.bytes is not None else None
     if arguments.source is None:
-        return whole_suite(machine, arguments.path, sizes)
+        suite = whole_suite(machine, arguments.path, sizes)
+        if not suite.jobs:
+            place, why = word_place(sources, arguments.path), "; ".join(suite.left_out)
+            hint = "leave --path out for what the machine has, or name two ends with --from and --to"
+            raise fail(f"machine {machine.name} has nothing for path {arguments.path}: {why}", place, hint=hint)
+        return suite
     place = word_place(sources, arguments.target)
     source = parse_end(machine, arguments.source, word_place(sources, arguments.source))
     target = parse_end(machine, arguments.target, place)
@@ -118,6 +123,6 @@ def _print_report(machine: Machine, measured: Sequence[Measured], found: Sequenc
 
     parts = report(machine, measured, found, suite.left_out)
     if sys.stdout.isatty():
-        Console().print(parts)
+        Console(width=max(_WIDTH, Console().width)).print(parts)
     else:
         sys.stdout.write(text(parts, width=_WIDTH))

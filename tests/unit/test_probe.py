@@ -20,7 +20,7 @@ from ahbmc.backend_sim.analysis.probe import rows as rows_module
 from ahbmc.backend_sim.analysis.probe.ends import End, Pair, parse_end
 from ahbmc.backend_sim.analysis.probe.invariants import invariants
 from ahbmc.backend_sim.analysis.probe.rows import Row, measure
-from ahbmc.backend_sim.target.machine_file import load_machine
+from ahbmc.backend_sim.target.machine_file import load_machine, shipped_machines
 from ahbmc.driver import probe as probe_module
 from ahbmc.driver.main import main
 
@@ -230,13 +230,20 @@ def test_the_report(capsys: Capture) -> None:
     out, err = capsys.readouterr()
     for title in ("PE to HBM", "Host to device", "Device to host", "PE to PE", "Saturation by size", "Invariants"):
         assert f"\n{title}" in out
-    assert "pe-cross-cube-hbm-worst  sip0.cube0.pe0  sip0.cube15.hbm0  32,768     6      677.12       180.00" in out
+    assert "pe-cross-cube-hbm-worst sip0.cube0.pe0 sip0.cube15.hbm0 32,768 6 677.12 180.00" in " ".join(out.split())
     assert out.count(" passed") == 5 and "failed" not in out
     assert "Routing is the published one (min_wire)" in out and "ahbm-2sip-xy" in out and "17% apart" in out
     assert "Left out" not in out
     assert err == ""
     assert main(["probe", "--machine", "ahbm-2sip-xy", "--path", "h2d"]) == 0
     assert "Routing is the physical one (xy)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("machine", shipped_machines())
+def test_every_shipped_machine_keeps_the_invariants(machine: str) -> None:
+    """Status 0, and a row to the farther SIPs where they do not all meet at one switch."""
+    farther = ("pe-other-sip-hbm-worst", 32768) in probe("--machine", machine)
+    assert farther == machine.startswith("ahbm-6sip")
 
 
 def test_the_page_of_probe_shows_what_it_prints(capsys: Capture) -> None:
@@ -270,6 +277,7 @@ FAULTS = {
     "--from sip0.cube0.pe0 --to sip0.cube0.pe0": "a PE does not send to itself (sip0.cube0.pe0)",
     "--bytes 256,3x": "`3x` is no positive size in bytes",
     "--bytes 0": "`0` is no positive size in bytes",
+    "--machine tiny --path h2d": "machine tiny has nothing for path h2d: no IO chiplet: h2d",
     "--plot picture.pdf": "a plot is a file .svg or .png; found picture.pdf",
     "--json no/such/folder/f.json": "cannot write no/such/folder/f.json: No such file or directory",
     "--machine ahbm-2sep": "there is no machine `ahbm-2sep`",
@@ -373,9 +381,12 @@ def test_an_interrupt_keeps_what_was_measured(monkeypatch: pytest.MonkeyPatch, c
     assert main(["probe", "--json", "-"]) == 130
     out, err = capsys.readouterr()
     assert [row["case"] for row in json.loads(out)] == ["pe-local-hbm", "pe-same-half-hbm"]
-    assert err.startswith("interrupted: 2 of ")
+    assert err.startswith("ahbmc probe: interrupted: 2 of ")
     assert main(["probe"]) == 130
     assert "147.87" in capsys.readouterr().out
+    calls.extend((1, 1))
+    assert main(["probe", "--plot", "none.svg"]) == 130
+    assert "interrupted: 0 of" in capsys.readouterr().err
 
 
 def test_a_plot_is_the_same_bytes_each_time(tmp_path: Path) -> None:

@@ -25,7 +25,9 @@ def loaded(program: str, arguments: list[str]) -> list[str]:
     return done.stdout.split()
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["passes"], ["pipelines"], ["machines"]])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["run", "--help"], ["probe", "--help"], ["passes"], ["pipelines"], ["machines"]]
+)
 def test_help_and_lists_load_nothing_slow(arguments: list[str]) -> None:
     """`ahbmc --help`, `passes`, `pipelines` and `machines` answer at once."""
     assert loaded("main", arguments) == []

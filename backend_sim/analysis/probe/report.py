@@ -34,7 +34,16 @@ def report(
 
 
 def _latencies(title: str, rows: Sequence[Row]) -> Table:
-    figures = ("bytes", "hops", "latency ns", "overhead ns", "drain ns", "wire ns", "bottleneck GB/s", "utilization")
+    figures = (
+        "bytes",
+        "hops",
+        "latency\nns",
+        "overhead\nns",
+        "drain\nns",
+        "wire\nns",
+        "bottleneck\nGB/s",
+        "utilization",
+    )
     made = plain_table(
         title, ("case", "left"), ("from", "left"), ("to", "left"), *((name, "right") for name in figures)
     )
