@@ -34,7 +34,7 @@ class Elementwise:
 
     def __post_init__(self) -> None:
         assert 1 <= self.arity <= 3, self.kind
-        assert self.op.startswith(("arith.", "math.")), self.op
+        assert self.op.startswith(("arith.", "math.", "tl.")), self.op
         assert self.evaluate.count(".") >= 1, self.evaluate
 
 
@@ -56,6 +56,7 @@ ELEMENTWISE: tuple[Elementwise, ...] = (
     Elementwise("sub", "arith.subf", 2, "float", "numpy.subtract"),
     Elementwise("mul", "arith.mulf", 2, "float", "numpy.multiply"),
     Elementwise("div", "arith.divf", 2, "float", "numpy.divide", tl=("fdiv", "div_rn")),
+    Elementwise("rem", "tl.remf", 2, "float", "numpy.fmod"),
     Elementwise("neg", "arith.negf", 1, "float", "numpy.negative"),
     # Triton's maximum and minimum drop a NaN unless they are told to propagate it.
     Elementwise("max", "arith.maxnumf", 2, "float", "numpy.fmax", tl=("maximum", "max")),
@@ -80,6 +81,7 @@ ELEMENTWISE: tuple[Elementwise, ...] = (
     Elementwise("shl", "arith.shli", 2, "int", "ieee.shift_left"),
     Elementwise("shrsi", "arith.shrsi", 2, "sint", "ieee.shift_right"),
     Elementwise("shrui", "arith.shrui", 2, "uint", "ieee.shift_right_unsigned"),
+    Elementwise("umulhi", "tl.umulhi", 2, "int", "ieee.multiply_high", tl=("umulhi",)),
     # Functions.
     _unary("abs", "numpy.abs", op="math.absf"),
     Elementwise("absi", "math.absi", 1, "sint", "numpy.abs", tl=("abs",)),

@@ -40,7 +40,7 @@ from .types import (
 )
 from .values import Item, Value, describe
 
-_OPERATIONS: dict[str, type[Operation]] = {o.name: o for d in (arith.Arith, math.Math) for o in d.operations}
+_OPERATIONS: dict[str, type[Operation]] = {o.name: o for d in (arith.Arith, math.Math, tl.TL) for o in d.operations}
 
 
 @dataclass(frozen=True)

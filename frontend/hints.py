@@ -9,7 +9,7 @@ from ..dialects.elementwise import BY_TL
 from . import attributes
 from .builtin import Builtin, known, row
 from .emit import Emitter
-from .mathematics import apply
+from .mathematics import absolute, apply
 from .types import BlockType, DType, PointerType, TypeFault
 from .values import Descriptor, Item, Iteration, Value, describe
 
@@ -29,6 +29,10 @@ def _static_assert(emit: Emitter, cond: Item, msg: Item) -> Item:
             f"static assertion failed{f': {msg}' if msg else ''}", "choose constants for which the condition holds"
         )
     return None
+
+
+def _to_tensor(emit: Emitter, x: Value) -> Item:
+    return x
 
 
 def _constexpr(emit: Emitter, value: Item) -> Item:
@@ -95,7 +99,7 @@ def _extreme(name: str, python: Callable[..., Item]) -> Callable[..., Item]:
 
 def _absolute(emit: Emitter, x: Item) -> Item:
     if isinstance(x, Value):
-        return apply(emit, "abs", BY_TL["abs"], x)
+        return absolute(emit, x)
     if isinstance(x, bool | int | float):
         return abs(x)
     raise TypeFault(f"a number is needed, not {describe(x)}")
@@ -177,6 +181,7 @@ HINTS: tuple[Builtin, ...] = (
     row("device_print", "prefix: item = '', *values, hex: hint = False", _nothing),
     row("device_assert", "cond: hint, msg: hint = '', mask: hint = None", _nothing),
     row("constexpr", "value", _constexpr),
+    row("to_tensor", "x: value", _to_tensor),
     row("_is_tuple", "x", _is_tuple),
     row("tensor", "*values", _class),
     row("tensor_descriptor", "*values", _class),

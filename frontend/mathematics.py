@@ -74,6 +74,20 @@ def apply(emit: Emitter, name: str, rows: tuple[Elementwise, ...], *operands: Va
 _DOMAINS = {"float": "floats", "int": "integers", "sint": "signed integers", "uint": "unsigned integers"}
 
 
+def _operator(symbol: str) -> Callable[..., Item]:
+    def lower(emit: Emitter, x: Item, y: Item, sanitize_overflow: Item) -> Item:
+        return operators.binary(emit, symbol, x, y)
+
+    return lower
+
+
+def absolute(emit: Emitter, x: Value) -> Value:
+    """The absolute value; an unsigned number is its own."""
+    if isinstance(x.element, DType) and x.element.is_int and not x.element.signed:
+        return x
+    return apply(emit, "abs", BY_TL["abs"], x)
+
+
 def _extremum(name: str, with_nan: str) -> Callable[..., Item]:
     def lower(emit: Emitter, x: Value, y: Value, propagate_nan: Item) -> Item:
         result = apply(emit, name, BY_TL[name], x, y)
@@ -182,6 +196,11 @@ def _spelled(dtype: DType | PointerType) -> str:
 _NAN = ", propagate_nan: constant = 'none'"
 
 MATHEMATICS: tuple[Builtin, ...] = (
+    *(
+        row(name, "x, y, sanitize_overflow: hint = True", _operator(symbol))
+        for name, symbol in (("add", "+"), ("sub", "-"), ("mul", "*"))
+    ),
+    row("abs", "x: value", absolute, method=True),
     row("maximum", f"x: value, y: value{_NAN}", _extremum("maximum", "max_nan")),
     row("minimum", f"x: value, y: value{_NAN}", _extremum("minimum", "min_nan")),
     row(

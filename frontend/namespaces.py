@@ -59,13 +59,10 @@ DEFAULTS: dict[str, str] = {
     "math": "math",
 }
 
-_LIBRARY = ("standard.tl", "reductions.tl", "rearranging.tl")
+_LIBRARY = ("standard.tl", "reductions.tl", "rearranging.tl", "random.tl")
 
 # Functions of Triton that this language lacks as yet -> what a kernel can do instead.
 NOT_YET: dict[str, str] = {
-    **dict.fromkeys(
-        ("rand", "randn", "randint", "randint4x", "rand4x", "randn4x"), "load random numbers from a tensor"
-    ),
     **dict.fromkeys(("dot_scaled",), "there are tl.dot and casts"),
     **dict.fromkeys(("inline_asm_elementwise", "device_print"), "leave it out: this machine has no counterpart"),
 }

@@ -22,7 +22,7 @@ KINDS: dict[str, dict[str, str]] = {
     "*": {"float": "mul", "sint": "muli", "uint": "muli"},
     "/": {"float": "div"},
     "//": {"sint": "divsi", "uint": "divui"},
-    "%": {"sint": "remsi", "uint": "remui"},
+    "%": {"float": "rem", "sint": "remsi", "uint": "remui"},
     "&": {"sint": "and", "uint": "and"},
     "|": {"sint": "or", "uint": "or"},
     "^": {"sint": "xor", "uint": "xor"},

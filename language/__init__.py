@@ -217,6 +217,26 @@ def histogram(input: Any, num_bins: Any, mask: Any = None) -> Any:
     _outside("histogram")
 
 
+def add(x: Any, y: Any, sanitize_overflow: Any = True) -> Any:
+    """x + y."""
+    _outside("add")
+
+
+def sub(x: Any, y: Any, sanitize_overflow: Any = True) -> Any:
+    """x - y."""
+    _outside("sub")
+
+
+def mul(x: Any, y: Any, sanitize_overflow: Any = True) -> Any:
+    """x * y."""
+    _outside("mul")
+
+
+def to_tensor(x: Any) -> Any:
+    """The value; of a number the scalar of its own type."""
+    _outside("to_tensor")
+
+
 def maximum(x: Any, y: Any, propagate_nan: Any = "none") -> Any:
     """The larger of two values, element by element."""
     _outside("maximum")

@@ -20,6 +20,15 @@ __all__ = [
     "join",
     "max",
     "min",
+    "pair_uniform_to_normal",
+    "philox",
+    "philox_impl",
+    "rand",
+    "rand4x",
+    "randint",
+    "randint4x",
+    "randn",
+    "randn4x",
     "reduce",
     "reduce_or",
     "sigmoid",
@@ -29,6 +38,7 @@ __all__ = [
     "sum",
     "swizzle2d",
     "topk",
+    "uint_to_uniform_float",
     "xor_sum",
     "zeros",
     "zeros_like",
@@ -170,3 +180,53 @@ def sort(x: Any, dim: Any = None, descending: Any = False) -> Any:
 def topk(x: Any, k: Any, dim: Any = None, descending: Any = True) -> Any:
     """The k greatest (or smallest) lanes of the last axis, in order."""
     outside("topk")
+
+
+def philox_impl(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any, n_rounds: Any = 10) -> Any:
+    """Rounds of the cipher Philox on four counters and two keys."""
+    outside("philox_impl")
+
+
+def philox(seed: Any, c0: Any, c1: Any, c2: Any, c3: Any, n_rounds: Any = 10) -> Any:
+    """Four blocks of random integers of four counters."""
+    outside("philox")
+
+
+def randint(seed: Any, offset: Any, n_rounds: Any = 10) -> Any:
+    """A block of random 32-bit integers, one for each offset."""
+    outside("randint")
+
+
+def randint4x(seed: Any, offset: Any, n_rounds: Any = 10) -> Any:
+    """Four blocks of random 32-bit integers, one of each for each offset."""
+    outside("randint4x")
+
+
+def uint_to_uniform_float(x: Any) -> Any:
+    """Random integers as floats in [0, 1)."""
+    outside("uint_to_uniform_float")
+
+
+def rand(seed: Any, offset: Any, n_rounds: Any = 10) -> Any:
+    """A block of random floats in [0, 1), one for each offset."""
+    outside("rand")
+
+
+def rand4x(seed: Any, offsets: Any, n_rounds: Any = 10) -> Any:
+    """Four blocks of random floats in [0, 1), one of each for each offset."""
+    outside("rand4x")
+
+
+def pair_uniform_to_normal(u1: Any, u2: Any) -> Any:
+    """Two normal numbers of two uniform ones."""
+    outside("pair_uniform_to_normal")
+
+
+def randn(seed: Any, offset: Any, n_rounds: Any = 10) -> Any:
+    """A block of normal random floats, one for each offset."""
+    outside("randn")
+
+
+def randn4x(seed: Any, offset: Any, n_rounds: Any = 10) -> Any:
+    """Four blocks of normal random floats, one of each for each offset."""
+    outside("randn4x")

@@ -69,6 +69,17 @@ def shift_right_unsigned(a: Any, b: Any) -> Array:
     return np.right_shift(x, y).view(np.asarray(a).dtype)
 
 
+def multiply_high(a: Any, b: Any) -> Array:
+    """The upper half of the product of two unsigned integers, by products of their halves."""
+    x, y = _as_unsigned(a, b)
+    half = np.asarray(x.dtype.itemsize * 4, x.dtype)
+    low = (np.asarray(1, x.dtype) << half) - np.asarray(1, x.dtype)
+    cross, other = (x >> half) * (y & low), (x & low) * (y >> half)
+    middle = ((x & low) * (y & low) >> half) + (cross & low) + (other & low)
+    high = (x >> half) * (y >> half) + (cross >> half) + (other >> half) + (middle >> half)
+    return high.view(np.asarray(a).dtype)
+
+
 def rsqrt(x: Any) -> Array:
     """1 / sqrt(x), rounded once to the dtype of x."""
     x = np.asarray(x)

@@ -21,7 +21,7 @@ from .blocks import (
     TransOp,
 )
 from .composite import CompositeOp, YieldOp
-from .compute import CastOp, CmpOp, DotOp, GemmOp, ReduceOp, SelectOp
+from .compute import CastOp, CmpOp, DotOp, GemmOp, ReduceOp, RemfOp, SelectOp, UmulhiOp
 from .memory import AddPtrOp, CopyToOp, CyclesOp, LoadOp, LoadRegionOp, StoreOp, StoreRegionOp, WaitOp
 
 __all__ = [
@@ -46,6 +46,7 @@ __all__ = [
     "PointerType",
     "ProgramIdOp",
     "ReduceOp",
+    "RemfOp",
     "ReshapeOp",
     "ScanOp",
     "SelectOp",
@@ -54,6 +55,7 @@ __all__ = [
     "StoreOp",
     "StoreRegionOp",
     "TransOp",
+    "UmulhiOp",
     "WaitOp",
     "YieldOp",
 ]
@@ -81,6 +83,8 @@ TL = Dialect(
         CmpOp,
         SelectOp,
         CastOp,
+        UmulhiOp,
+        RemfOp,
         ReduceOp,
         ScanOp,
         GatherOp,

@@ -118,6 +118,50 @@ class CastOp(IRDLOperation):
 
 
 @irdl_op_definition
+class UmulhiOp(IRDLOperation):
+    """The upper half of the product of two integers, or blocks of such, read as unsigned."""
+
+    name = "tl.umulhi"
+
+    lhs = operand_def(AnyAttr())
+    rhs = operand_def(AnyAttr())
+    result = result_def(AnyAttr())
+    traits = traits_def(Pure())
+    assembly_format = "$lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)"
+
+    def __init__(self, lhs: SSAValue, rhs: SSAValue):
+        super().__init__(operands=[lhs, rhs], result_types=[lhs.type])
+
+    def verify_(self) -> None:
+        kind = self.lhs.type
+        require(kind == self.rhs.type == self.result.type, "{} and {} give {}", kind, self.rhs.type, self.result.type)
+        element = element_of(kind)
+        fits = isinstance(element, IntegerType) and element.bitwidth in (32, 64)
+        require(fits, "integers of 32 or 64 bits are needed, not {}", kind)
+
+
+@irdl_op_definition
+class RemfOp(IRDLOperation):
+    """C's `fmod` of two floats, or blocks of such: exact, with the sign of the dividend. PE_CPU has no such op."""
+
+    name = "tl.remf"
+
+    lhs = operand_def(AnyAttr())
+    rhs = operand_def(AnyAttr())
+    result = result_def(AnyAttr())
+    traits = traits_def(Pure())
+    assembly_format = "$lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)"
+
+    def __init__(self, lhs: SSAValue, rhs: SSAValue):
+        super().__init__(operands=[lhs, rhs], result_types=[lhs.type])
+
+    def verify_(self) -> None:
+        kind = self.lhs.type
+        require(kind == self.rhs.type == self.result.type, "{} and {} give {}", kind, self.rhs.type, self.result.type)
+        require(is_float(kind), "floats are needed, not {}", kind)
+
+
+@irdl_op_definition
 class ReduceOp(IRDLOperation):
     """Reduce one axis of a block; what is left of a block of rank 1 is a scalar."""
 

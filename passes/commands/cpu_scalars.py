@@ -24,6 +24,8 @@ def scalar_of(op: Operation, operands: Sequence[SSAValue], kind: Attribute, inse
             return insert(arith.SelectOp(*operands)).results[0]
         case tl.CastOp():
             return _cast(operands[0], kind, op.unsigned is not None, insert)
+        case tl.UmulhiOp():
+            return _multiply_high(operands[0], operands[1], insert)
         case _:
             made = type(op).create(operands=operands, result_types=[kind], properties=dict(op.properties))
             return insert(made).results[0]
@@ -38,10 +40,39 @@ def cpu_result(op: Operation, operands: Sequence[SSAValue], insert: Insert) -> S
             return insert(ahbm.NumProgramsOp(op.axis.value.data)).results[0]
         case tl.AddPtrOp():
             return insert(ahbm.AddPtrOp(operands[0], operands[1])).results[0]
-        case tl.CmpOp() | tl.SelectOp() | tl.CastOp():
+        case tl.CmpOp() | tl.SelectOp() | tl.CastOp() | tl.UmulhiOp():
             return scalar_of(op, operands, op.results[0].type, insert)
         case _:
             return None
+
+
+def _multiply_high(a: SSAValue, b: SSAValue, insert: Insert) -> SSAValue:
+    """The upper half of an unsigned product, by products of halves: see `ieee.multiply_high`."""
+    kind = _integer(a.type)
+    width = kind.width.data // 2
+
+    def constant(number: int) -> SSAValue:
+        return insert(arith.ConstantOp(IntegerAttr(number, kind))).results[0]
+
+    half, mask = constant(width), constant((1 << width) - 1)
+
+    def low(value: SSAValue) -> SSAValue:
+        return insert(arith.AndIOp(value, mask)).results[0]
+
+    def high(value: SSAValue) -> SSAValue:
+        return insert(arith.ShRUIOp(value, half)).results[0]
+
+    def product(x: SSAValue, y: SSAValue) -> SSAValue:
+        return insert(arith.MuliOp(x, y)).results[0]
+
+    def total(first: SSAValue, *rest: SSAValue) -> SSAValue:
+        for value in rest:
+            first = insert(arith.AddiOp(first, value)).results[0]
+        return first
+
+    cross, other = product(high(a), low(b)), product(low(a), high(b))
+    middle = total(high(product(low(a), low(b))), low(cross), low(other))
+    return total(product(high(a), high(b)), high(cross), high(other), high(middle))
 
 
 def zero_of(kind: Attribute, insert: Insert) -> SSAValue:

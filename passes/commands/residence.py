@@ -171,6 +171,8 @@ def _is_uniform(op: Operation, found: Residences) -> bool:
             return found[op.operand] is Residence.CPU
         case tl.ExpandDimsOp() | tl.BroadcastOp() | tl.ReshapeOp() | tl.TransOp():
             return found[op.operand] is Residence.UNIFORM
+        case tl.RemfOp():
+            return False
         case _:
             return is_lane_by_lane(op) and all(found[v] is Residence.UNIFORM for v in op.operands)
 
@@ -200,7 +202,7 @@ def _resident_scalars(function: func.FuncOp) -> dict[SSAValue, None]:
 def _resident_values(op: Operation, resident: dict[SSAValue, None]) -> Iterator[SSAValue]:
     scalars = [r for r in op.results if not is_block(r)]
     match op:
-        case tl.ReduceOp() | KeepOp():
+        case tl.ReduceOp() | tl.RemfOp() | KeepOp():
             yield from scalars
         case tl.LoadOp() | tl.AtomicOp():
             yield from (r for r in scalars if is_float(r.type))

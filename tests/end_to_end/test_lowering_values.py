@@ -73,6 +73,13 @@ VECTORS: dict[str, tuple[str, Any]] = {
     "a scalar that a loop carries": _vector(
         "s = 0.0\nfor t in range(n):\n    s += tl.sum(a * t, 0)\ntl.store(o + i, b * s)"
     ),
+    "remainders of floats that PE_CPU holds": _vector(
+        "r = (n + 0.75) % 2.5\ntl.store(o + i, a % r + tl.zeros((16,), tl.float32) % 3.0)\ntl.store(o, r % 0.5)"
+    ),
+    "casts of numbers without a sign that PE_CPU holds": _vector(
+        "u = n.to(tl.uint32)\nf = (u - 10).to(tl.float32) + (n > 3).to(tl.float32)\n"
+        "tl.store(o + i, a * f + (f.to(tl.uint32) >> 4).to(tl.float32))"
+    ),
     "scalars loaded and stored": _vector(
         "p = tl.load(x + 3)\nq = tl.load(y + n)\ntl.store(o + i, a)\ntl.store(o + 2, p * q + 1.0)"
     ),

@@ -27,6 +27,11 @@ def _c_divide(a: Array, b: Array) -> Array:
     return np.trunc(a / b).astype(a.dtype)
 
 
+def _upper_half(a: Array, m: int, b: Array, n: int) -> list[int]:
+    bits = a.dtype.itemsize * 8
+    return [(int(x) * m % (1 << bits)) * (int(y) * n % (1 << bits)) >> bits for x, y in zip(a, b, strict=True)]
+
+
 CASES: list[tuple[str, str, str, Callable[[Array, Array], Any]]] = [
     ("fp8e5", "fp8e5", "a.to(tl.float32) + b.to(tl.float32)", lambda a, b: np.add(*_float(a, b))),
     ("fp8e4nv", "fp16", "a.to(tl.float16) * b.to(tl.float16)", lambda a, b: np.multiply(*_float(a, b))),
@@ -42,6 +47,12 @@ CASES: list[tuple[str, str, str, Callable[[Array, Array], Any]]] = [
     ("u32", "fp32", "tl.maximum(a - 4, b)", lambda a, b: np.maximum(a - np.uint32(4), b)),
     ("i64", "i64", "tl.minimum(a, b) << 33", lambda a, b: np.minimum(a, b) << np.int64(33)),
     ("i1", "i32", "a & b", lambda a, b: a & b),
+    ("fp32", "fp32", "a % (b * 0.3)", lambda a, b: np.fmod(a, b * np.float32(0.3))),
+    ("fp16", "fp32", "a % b", lambda a, b: np.fmod(*_float(a, b))),
+    ("u32", "u32", "tl.umulhi(a * 500000001, b * 400000003)", lambda a, b: _upper_half(a, 500000001, b, 400000003)),
+    ("u64", "u64", "tl.umulhi(a * (3 << 60), b * (5 << 59))", lambda a, b: _upper_half(a, 3 << 60, b, 5 << 59)),
+    ("u8", "u8", "tl.abs(a - 200)", lambda a, b: a - np.uint8(200)),
+    ("i32", "i32", "tl.mul(tl.add(a, b), tl.sub(a, 3, sanitize_overflow=False))", lambda a, b: (a + b) * (a - 3)),
 ]
 
 

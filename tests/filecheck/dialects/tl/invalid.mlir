@@ -372,3 +372,18 @@ func.func @f(%x: tensor<8xf32>, %n: tensor<8xi32>, %m: tensor<4xi1>) {
   %2 = tl.histogram %n mask(%m : tensor<4xi1>) : tensor<8xi32> -> tensor<4xi32>
   func.return
 }
+
+// -----
+
+// The upper half of a product is that of two integers of one type, which must be wide enough.
+func.func @f(%a: i16, %b: i32, %c: i64, %x: tensor<8xf32>) {
+  // expected-error @+1 {{'tl.umulhi': integers of 32 or 64 bits are needed, not i16}}
+  %0 = tl.umulhi %a, %a : i16, i16 -> i16
+  // expected-error @+1 {{'tl.umulhi': i32 and i64 give i32}}
+  %1 = tl.umulhi %b, %c : i32, i64 -> i32
+  // expected-error @+1 {{'tl.umulhi': integers of 32 or 64 bits are needed, not tensor<8xf32>}}
+  %2 = tl.umulhi %x, %x : tensor<8xf32>, tensor<8xf32> -> tensor<8xf32>
+  // expected-error @+1 {{'tl.remf': floats are needed, not i32}}
+  %3 = tl.remf %b, %b : i32, i32 -> i32
+  func.return
+}

@@ -81,6 +81,10 @@ func.func @compute(%i: i32, %x: tensor<4x8xf32>, %c: tensor<4x8xi1>, %a: tensor<
   %f = tl.cast %i {unsigned} : i32 -> f32
   // CHECK: tl.cast %{{.*}} : tensor<4x8xf32> -> tensor<4x8xbf16>
   %short = tl.cast %x : tensor<4x8xf32> -> tensor<4x8xbf16>
+  // CHECK: tl.umulhi %{{.*}}, %{{.*}} : i32, i32 -> i32
+  %upper = tl.umulhi %i, %i : i32, i32 -> i32
+  // CHECK: tl.remf %{{.*}}, %{{.*}} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x8xf32>
+  %rest = tl.remf %x, %x : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x8xf32>
   // CHECK: tl.reduce "max", %{{.*}} {axis = 1 : i32} : tensor<4x8xf32> -> tensor<4xf32>
   %rows = tl.reduce "max", %x {axis = 1 : i32} : tensor<4x8xf32> -> tensor<4xf32>
   // What is left of a block of rank 1 is a scalar.
