@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..backend_sim.analysis.probe.ends import pairs_between, parse_end
+from ..backend_sim.analysis.probe.ends import End, pairs_between, parse_end
 from ..backend_sim.analysis.probe.invariants import Invariant, invariants
 from ..backend_sim.analysis.probe.rows import measure
 from ..backend_sim.analysis.probe.suite import Job, Measured, Suite, pair_jobs, whole_suite
@@ -33,8 +33,9 @@ _WIDTH = 130  # least width of the report: a row of a table is a line
 def command(arguments: argparse.Namespace) -> int:
     """`ahbmc probe`. Returns 3 where an invariant is broken; 130 after a user's interrupt, with what was measured."""
     sources: Sources = arguments.sources
-    if (arguments.source is None) != (arguments.target is None):
-        print("ahbmc probe: error: --from and --to go together", file=sys.stderr)
+    alone = {"h2d": arguments.target, "d2h": arguments.source}.get(arguments.path)  # the host is at the other end
+    if (arguments.source is None) != (arguments.target is None) and not alone:
+        print("ahbmc probe: error: --from and --to go together (but for --path h2d and d2h)", file=sys.stderr)
         return WRONG_USAGE
     if [arguments.json, arguments.plot].count("-") > 1:
         print("ahbmc probe: error: only one output can be -", file=sys.stderr)
@@ -63,17 +64,30 @@ def command(arguments: argparse.Namespace) -> int:
 
 def _suite(arguments: argparse.Namespace, machine: Machine, sources: Sources) -> Suite:
     sizes = _sizes(arguments.bytes, sources) if arguments.bytes is not None else None
-    if arguments.source is None:
-        suite = whole_suite(machine, arguments.path, sizes)
-        if not suite.jobs:
-            place, why = word_place(sources, arguments.path), "; ".join(suite.left_out)
-            hint = "leave --path out for what the machine has, or name two ends with --from and --to"
-            raise fail(f"machine {machine.name} has nothing for path {arguments.path}: {why}", place, hint=hint)
-        return suite
-    place = word_place(sources, arguments.target)
-    source = parse_end(machine, arguments.source, word_place(sources, arguments.source))
-    target = parse_end(machine, arguments.target, place)
-    return Suite(pair_jobs(pairs_between(arguments.path, source, target, place), sizes), ())
+    if arguments.source or arguments.target:
+        source, target = _ends(arguments, machine, sources)
+        place = word_place(sources, arguments.target or arguments.source)
+        return Suite(pair_jobs(pairs_between(arguments.path, source, target, place), sizes), ())
+    suite = whole_suite(machine, arguments.path, sizes)
+    if not suite.jobs:
+        place, why = word_place(sources, arguments.path), "; ".join(suite.left_out)
+        hint = "leave --path out for what the machine has, or name two ends with --from and --to"
+        raise fail(f"machine {machine.name} has nothing for path {arguments.path}: {why}", place, hint=hint)
+    return suite
+
+
+def _ends(arguments: argparse.Namespace, machine: Machine, sources: Sources) -> tuple[End, End]:
+    """From where to where. An end that is left out (of h2d and d2h it may be) is the host of the other's SIP."""
+    source, target = (
+        parse_end(machine, text, word_place(sources, text)) if text else None
+        for text in (arguments.source, arguments.target)
+    )
+    if source and target:
+        return source, target
+    device = source or target
+    assert device is not None
+    host = parse_end(machine, f"sip{device.sip}.host", word_place(sources, arguments.path))
+    return source or host, target or host
 
 
 def _sizes(text: str, sources: Sources) -> list[int]:

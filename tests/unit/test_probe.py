@@ -206,6 +206,17 @@ def test_any_pair(arguments: str, expected: list[tuple[str, int, int, float]]) -
     assert all(set(KEYS.split(", ")) <= set(row) for row in rows)
 
 
+def test_the_host_may_be_left_out_and_nodes_are_named_too() -> None:
+    """`--path h2d --to X` comes from the host of that SIP; a node of the graph names the end that it is."""
+    (row,) = json.loads(json_text("--path", "h2d", "--to", "sip1.cube4.hbm_ctrl.0"))
+    assert (row["src"], row["dst"], row["latency_ns"]) == ("sip1.host", "sip1.cube4.hbm0", 326.045)
+    (row,) = json.loads(json_text("--path", "d2h", "--from", "sip0.cube4.pe0.pe_dma"))
+    assert (row["src"], row["dst"], row["latency_ns"]) == ("sip0.cube4.hbm0", "sip0.host", 635.725)
+    assert json_text("--from", "sip0.io0.pcie_ep", "--to", "sip0.cube0.hbm0") == json_text(
+        "--from", "host", "--to", "sip0.cube0.hbm0"
+    )
+
+
 def test_links_between_sips_are_counted_apart() -> None:
     """From a PE of one SIP to a slice of the other: two UCIe links at the IO chiplets, two links at the switch."""
     row = probe()["pe-other-sip-hbm", 32768]
@@ -272,6 +283,8 @@ FAULTS = {
     "--from sip2.host --to sip0.cube0.hbm0": "machine ahbm-2sip has no `sip2`; it has sip0 to sip1",
     "--machine tiny --from sip1.cube0.pe0 --to sip0.cube0.hbm0": "machine tiny has no `sip1`; it has sip0 alone",
     "--machine tiny --from host --to sip0.cube0.hbm0": "machine tiny has no IO chiplet, so no host end",
+    "--machine tiny --path h2d --to sip0.cube0.hbm0": "machine tiny has no IO chiplet, so no host end",
+    "--path h2d --to sip0.host": "path h2d does not go from a host end to a host end",
     "--from sip0.host --to sip1.host": "no path goes from a host end to a host end (sip0.host to sip1.host)",
     "--path ipcq --from host --to sip0.cube0.hbm0": "path ipcq does not go from a host end to a slice of HBM",
     "--from sip0.cube0.pe0 --to sip0.cube0.pe0": "a PE does not send to itself (sip0.cube0.pe0)",
@@ -297,7 +310,11 @@ def test_faults_have_a_place_and_a_hint(arguments: str, capsys: Capture) -> None
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [("--from host", "--from and --to go together"), ("--json - --plot -", "only one output can be -")],
+    [
+        ("--from host", "--from and --to go together"),
+        ("--path h2d --from host", "--from and --to go together"),
+        ("--json - --plot -", "only one output can be -"),
+    ],
 )
 def test_wrong_usage(arguments: str, message: str, capsys: Capture) -> None:
     assert main(["probe", *arguments.split()]) == 2

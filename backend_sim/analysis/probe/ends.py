@@ -1,7 +1,9 @@
 """The ends of a probe as a user writes them, and which of them fit which path.
 
-sip0.cube0.pe0      a PE                       sip0.host   the host end of the IO chiplet of a SIP (its pcie_ep)
-sip0.cube4.hbm0     slice 0 of HBM of a cube   host        that of sip0
+    sip0.cube0.pe0      a PE                       sip0.host   the host end of the IO chiplet of a SIP (its pcie_ep)
+    sip0.cube4.hbm0     slice 0 of HBM of a cube   host        that of sip0
+
+Their nodes in the graph (sip0.cube0.pe0.pe_dma, sip0.cube4.hbm_ctrl.0, sip0.io0.pcie_ep) name them too.
 """
 
 from __future__ import annotations
@@ -72,7 +74,8 @@ _FITTING = {
 
 def parse_end(machine: Machine, text: str, place: Place | None = None) -> End:
     """The end that `text` names. Raises AhbmcError if it has no such form or the machine has no such end."""
-    found = _FORM.fullmatch(text)
+    short = text.removesuffix(".pe_dma").replace(".hbm_ctrl.", ".hbm").replace(".io0.pcie_ep", ".host")
+    found = _FORM.fullmatch(short)
     if found is None:
         raise fail(f"`{text}` is no end of a probe", place, hint=f"write {_EXAMPLES}")
     if found["end"] is None:
