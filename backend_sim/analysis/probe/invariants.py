@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from ...target.topology import Edge
+from .ends import Pair
 from .rows import Row
 
 _NUMBER = re.compile(r"^sip\d+|(?<=\.cube)\d+|(?<=\.io_ucie)\d+")
@@ -47,7 +48,14 @@ def _with_hops(rows: Sequence[Row]) -> Iterator[Finding]:
             near, far = far, near
         return row.pair.path, row.size, near, far.kind, far.index, row.inter_sip_links
 
-    return _never_less(rows, alike, lambda row: row.hops, "hops", _runs_over)
+    runs_over: dict[tuple[Pair, Pair], bool] = {}  # ways are the same at every size
+    for group in _groups(rows, alike):
+        for less, more in combinations(sorted(group, key=lambda row: row.hops), 2):
+            pairs = less.pair, more.pair
+            if pairs not in runs_over:
+                runs_over[pairs] = less.hops < more.hops and _runs_over(less, more)
+            if runs_over[pairs]:
+                yield _rising(less, more, less.hops, more.hops, "hops")
 
 
 def _runs_over(less: Row, more: Row) -> bool:
@@ -68,25 +76,23 @@ def _with_bytes(rows: Sequence[Row]) -> Iterator[Finding]:
     def alike(row: Row) -> object:
         return row.pair.path, row.pair.source, row.pair.target
 
-    return _never_less(rows, alike, lambda row: row.size, "bytes", lambda less, more: True)
+    for group in _groups(rows, alike):
+        for less, more in pairwise(sorted(group, key=lambda row: row.size)):
+            yield _rising(less, more, less.size, more.size, "bytes")
 
 
-def _never_less(
-    rows: Sequence[Row],
-    alike: Callable[[Row], object],
-    order: Callable[[Row], int],
-    unit: str,
-    comparable: Callable[[Row, Row], bool],
-) -> Iterator[Finding]:
-    """Whether the latency of rows that are alike never falls where `order` rises."""
+def _groups(rows: Sequence[Row], alike: Callable[[Row], object]) -> Iterable[list[Row]]:
+    """Rows that are alike."""
     groups: dict[object, list[Row]] = {}
     for row in rows:
         groups.setdefault(alike(row), []).append(row)
-    for group in groups.values():
-        for less, more in combinations(sorted(group, key=order), 2):
-            if order(less) < order(more) and comparable(less, more):
-                a, b = (f"{_named(row)} at {order(row):,} {unit} takes {_ns(row.latency_ps)}" for row in (less, more))
-                yield less.latency_ps <= more.latency_ps, f"{a}, {b}"
+    return groups.values()
+
+
+def _rising(less: Row, more: Row, few: int, many: int, unit: str) -> Finding:
+    """Whether the latency of `more` is no less."""
+    a, b = (f"{_named(row)} at {n:,} {unit} takes {_ns(row.latency_ps)}" for row, n in ((less, few), (more, many)))
+    return less.latency_ps <= more.latency_ps, f"{a}, {b}"
 
 
 def _to_and_from_the_host(rows: Sequence[Row]) -> Iterator[Finding]:
