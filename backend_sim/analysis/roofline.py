@@ -5,6 +5,7 @@
 | gemm | the GEMMs of a PE on their valid extents (no padding) at the engine's rate for their type |
 | math | the MATH passes of a PE |
 | hbm | the bytes that commands ask a slice for (no padding), and those that a PE asks for, at the rate of a slice |
+| noc | the messages of commands on a link of the network (no padding) |
 | issue | the cycles that the PE_CPU of a PE issues |
 
 The highest of them is the bound. It is a floor for this program as compiled: reading an operand twice counts twice.
@@ -19,7 +20,7 @@ import numpy as np
 from ..oplog import ENGINES, Ints, OpLog
 from ..target.machine import Machine
 
-RESOURCES = ("gemm", "math", "hbm", "issue")
+RESOURCES = ("gemm", "math", "hbm", "noc", "issue")
 
 
 @dataclass(frozen=True)
@@ -40,8 +41,9 @@ def roofline(log: OpLog, machine: Machine) -> Roofline:
         "hbm": (log.records["useful_read"] + log.records["bytes_written"]) * (1000 / float(machine.hbm.slice_gb_per_s)),
         "issue": (log.records["issue_end"] - log.records["issue_start"]).astype(np.float64),
     }
-    floors = {name: _busiest(log, per_record[name]) for name in RESOURCES}
-    floors["hbm"] = max(floors["hbm"], _busiest_slice(log))
+    floors = dict.fromkeys(RESOURCES, 0) | {name: _busiest(log, of) for name, of in per_record.items()}
+    for engine in ("hbm", "noc"):
+        floors[engine] = max(floors[engine], _busiest_unit(log, engine))
     bound = max(RESOURCES, key=lambda name: floors[name]) if any(floors.values()) else "issue"
     latency_ps = log.latency_ps
     return Roofline(bound, floors[bound], floors[bound] / latency_ps if latency_ps else 0.0, floors)
@@ -57,9 +59,9 @@ def _busiest(log: OpLog, per_record: np.ndarray) -> int:
     return round(float(np.bincount(log.programs["pe"], weights=per_program).max()))
 
 
-def _busiest_slice(log: OpLog) -> int:
-    """The largest service of a slice, of each record the share that was asked for."""
-    chosen = np.flatnonzero((log.runs["engine"] == ENGINES.index("hbm")) & (log.runs["unit"] >= 0))
+def _busiest_unit(log: OpLog, engine: str) -> int:
+    """The largest service of a slice or a link, of each record the share that was asked for."""
+    chosen = np.flatnonzero((log.runs["engine"] == ENGINES.index(engine)) & (log.runs["unit"] >= 0))
     if not len(chosen):
         return 0
     record = log.runs["record"][chosen]

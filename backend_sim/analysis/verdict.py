@@ -10,6 +10,7 @@ _LIMITS = {
     "gemm": "the GEMM engine",
     "math": "the MATH engine",
     "hbm": "the HBM slice",
+    "noc": "a link of the network",
     "issue": "PE_CPU, which issues the commands",
 }
 _SHARE_TO_NAME = 0.10  # a part below this share of the latency is not worth a sentence
@@ -30,7 +31,7 @@ def verdict(analysis: Analysis, pipeline: str) -> Verdict:
     roof, latency_ps = analysis.roofline, analysis.log.latency_ps
     if not latency_ps:
         return Verdict("Nothing was issued: every program ended without a command.", ())
-    limit = _LIMITS[roof.bound]
+    limit = _LIMITS[roof.bound] if roof.bound != "noc" else f"the link {analysis.links[0].name}"
     bound = (
         f"Bound by {limit}: its useful work alone needs {roof.floor_ps / 1000:,.2f} ns of the"
         f" {latency_ps / 1000:,.2f} ns, {roof.fraction:.0%} of the latency."
@@ -77,9 +78,7 @@ def _advice(analysis: Analysis, part: str, pipeline: str) -> str | None:
         case "fetch" | "store":
             return f"{part}, {share:.0%}: tiles move between TCM and the engines; larger K per output tile hides it."
         case "queue":
-            return (
-                f"queue, {share:.0%}: other PEs hold the same HBM slice; spread the tensor (`place: {{pe: row_wise}}`)."
-            )
+            return _queue_advice(analysis, share)
         case "wait":
             return f"wait, {share:.0%}: al.wait costs its issue; results of commands are awaited without it."
         case "idle":
@@ -103,6 +102,16 @@ def _read_advice(analysis: Analysis, share: float) -> str:
         f"dma_read, {share:.0%}: it waits for single transfers, the HBM slice is busy for {busy:.0%} only; load ahead"
         " of use, or use larger blocks."
     )
+
+
+def _queue_advice(analysis: Analysis, share: float) -> str:
+    slice_, link = (max((s.utilization for s in servers), default=0.0) for servers in (analysis.slices, analysis.links))
+    if link > slice_:
+        return (
+            f"queue, {share:.0%}: PEs share links, {analysis.links[0].name} is busy for {link:.0%}; place tensors"
+            " nearer to the PEs that use them (`place`), or copy what all read (`replicate`)."
+        )
+    return f"queue, {share:.0%}: other PEs hold the same HBM slice; spread the tensor (`place: {{pe: row_wise}}`)."
 
 
 def _gemm_advice(analysis: Analysis, share: float) -> str | None:

@@ -93,7 +93,7 @@ def test_an_empty_log() -> None:
 def test_the_roofline_counts_useful_work_of_the_busiest_pe() -> None:
     """7096 of 8192 bytes asked for and 2048 written: 35.719 ns; issue of 45 ns is the highest floor."""
     found = roofline(one_product().build(), MACHINE)
-    assert found.floors_ps == {"gemm": 16384, "math": 0, "hbm": round((7096 + 2048) * 1000 / 256), "issue": 45000}
+    assert found.floors_ps == {"gemm": 16384, "math": 0, "hbm": 35719, "noc": 0, "issue": 45000}
     assert (found.bound, found.floor_ps) == ("issue", 45000)
     assert found.fraction == pytest.approx(45000 / 115414)
 
@@ -107,6 +107,27 @@ def test_a_slice_that_several_pes_use_is_a_floor() -> None:
         run_on(log, pe, "hbm", 16000 * pe, 16000, unit=0)
         log.program(pe, 0, 100000, first=pe)
     assert roofline(log.build(), MACHINE).floors_ps["hbm"] == 24000
+
+
+def test_a_link_that_several_pes_use_is_a_floor() -> None:
+    """Three PEs of cube 1 read over one link, half of it padding, and wait for each other there."""
+    log = Log(links=["sip0.cube1.ucie_w>sip0.cube0.ucie_e"])
+    site = log.site("dma_read", 1)
+    for pe in range(3):
+        ran, held = (10000, 40000 + 30000 * pe), 30000 * pe
+        log.record(site, (0, 9000), -1, ran, 0, entry=1000, queue=held, bytes_read=4096, useful_read=2048)
+        run_on(log, pe, "hbm", 15000 + 30000 * pe, 16000, unit=0)
+        run_on(log, pe, "noc", 10000 + 30000 * pe, 30000, unit=0)
+        log.program(8 + pe, 0, ran[1], first=pe, rows=1)
+    analysis = Analysis(log.build(), MACHINE)
+    assert analysis.roofline.floors_ps["noc"] == 45000 > analysis.roofline.floors_ps["hbm"]
+    found = verdict(analysis, "primitive")
+    assert found.bound.startswith(
+        "Bound by the link sip0.cube1.ucie_w>sip0.cube0.ucie_e: its useful work alone needs 45.00"
+    )
+    assert any(
+        "queue, 60%: PEs share links, sip0.cube1.ucie_w>sip0.cube0.ucie_e is busy for 90%" in a for a in found.advice
+    )
 
 
 def test_padded_tiles_of_a_composite_are_no_useful_work() -> None:
