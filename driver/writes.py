@@ -5,6 +5,7 @@ level, or from every command that writes to HBM.
 from __future__ import annotations
 
 from xdsl.dialects import func, scf
+from xdsl.dialects.builtin import i64
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from ..dialects import ahbm, tl
@@ -14,7 +15,9 @@ from ..dialects.shapes import element_of
 
 
 def written_arguments(function: func.FuncOp) -> tuple[int, ...]:
-    """The numbers of the pointer arguments that stores and atomics of `function` may reach, in order."""
+    """The numbers of the pointer arguments that stores and atomics of `function` may reach, in order: all of them where
+    a store goes through an address that was a number.
+    """
     found: set[SSAValue] = set()
     todo = [value for op in function.walk() for value in _stored_to(op)]
     while todo:
@@ -22,7 +25,9 @@ def written_arguments(function: func.FuncOp) -> tuple[int, ...]:
         if value not in found:
             found.add(value)
             todo += _sources(value)
-    return tuple(i for i, argument in enumerate(function.body.block.args) if argument in found)
+    anywhere = any(isinstance(v.owner, tl.PtrCastOp | ahbm.PtrCastOp) and v.owner.operand.type == i64 for v in found)
+    arguments = enumerate(function.body.block.args)
+    return tuple(i for i, a in arguments if a in found or (anywhere and isinstance(a.type, PointerType)))
 
 
 def _stored_to(op: Operation) -> list[SSAValue]:

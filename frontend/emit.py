@@ -36,6 +36,7 @@ from .types import (
     int64,
     ir_type,
     type_of_number,
+    uint64,
     with_element,
 )
 from .values import Item, Value, describe
@@ -143,7 +144,7 @@ class Emitter:
         if source == dtype:
             return value
         if isinstance(source, PointerType) or isinstance(dtype, PointerType):
-            raise TypeFault(f"{source} cannot be cast to {dtype}", "pointers cannot be cast")
+            return self._address(value, dtype)
         if value.known is not None and self.into is not None:
             return self.constant(_converted(value.known, source, dtype), dtype)
         kind = with_element(value.type, dtype)
@@ -154,6 +155,29 @@ class Emitter:
             return Value(value.ssa, kind)
         unsigned = (source.is_int and not source.signed) or (source.is_float and dtype.is_int and not dtype.signed)
         return self.make(tl.CastOp(value.ssa, ir_type(dtype), unsigned=unsigned), kind)
+
+    def _address(self, value: Value, dtype: ScalarType) -> Value:
+        """An address as another type. A block of addresses becomes offsets from address 0, in elements."""
+        source = value.element
+        if isinstance(source, DType):
+            assert isinstance(dtype, PointerType)
+            if not source.is_int:
+                raise TypeFault(f"{source} cannot be cast to {dtype}", "an address is an integer")
+            value = self.cast(value, int64 if source.signed else uint64)
+            if value.is_block:
+                return self._addresses(value, dtype)
+        elif value.is_block or (dtype not in (int64, uint64) and not isinstance(dtype, PointerType)):
+            hint = "cast the pointer before offsets are added to it" if value.is_block else "an address has 64 bits"
+            raise TypeFault(f"{describe(value)} cannot be cast to {dtype}", hint)
+        return self.make(tl.PtrCastOp(value.ssa, ir_type(dtype)), dtype)
+
+    def _addresses(self, value: Value, dtype: PointerType) -> Value:
+        zero = self.constant(0, int64)
+        base = self.broadcast(self.make(tl.PtrCastOp(zero.ssa, ir_type(dtype)), dtype), value.shape)
+        width = max(dtype.element.bits // 8, 1).bit_length() - 1
+        if width:
+            value = self.elementwise("shrui", value, self.constant(width, int64, value.shape))
+        return self.make(tl.AddPtrOp(base.ssa, value.ssa), base.type)
 
     def broadcast(self, value: Value, shape: tuple[int, ...]) -> Value:
         """A value in a shape that it fits: scalars are splat, axes added in front, axes of size 1 repeated."""

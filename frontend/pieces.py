@@ -26,6 +26,7 @@ _TOKEN = re.compile(
 )
 _WORD = re.compile(r"@|\w+")
 _FUNCTION = re.compile(r"(?:async\s+)?def\s+(\w+)")
+_CLASS = re.compile(r"class\s+(\w+)")
 _CONSTANT = re.compile(r"(\w+)\s*(?::[^=\n]+)?=(?!=)")
 _JIT = re.compile(r"@\s*(?:[\w.]+\.)?jit\b")
 _STATIC = re.compile(r"@\s*(?:[\w.]+\.)?constexpr(?:_function)?\b")
@@ -45,7 +46,7 @@ class Line:
 class Piece:
     """A part of a file. `span` starts at the first word of the piece's first line, `width` is that line's
     indentation. `jit` and `static` say that a function is under `@triton.jit`, under `@triton.constexpr_function`;
-    `owner` is the function in which it stands, if any.
+    `owner` is the function or class in which it stands, if any.
     """
 
     kind: Literal["function", "import", "constant"]
@@ -64,7 +65,7 @@ def scan(text: Text) -> tuple[Piece, ...]:
 
 
 def _pieces(text: Text, lines: list[Line], owner: str) -> Iterator[Piece]:
-    """The pieces of some lines; of the body of a function, only the kernels."""
+    """The pieces of some lines; of the body of a function or class, only the kernels."""
     content = text.content
     number, jit, static = 0, False, False
     while number < len(lines):
@@ -89,6 +90,11 @@ def _pieces(text: Text, lines: list[Line], owner: str) -> Iterator[Piece]:
                         yield Piece("function", found[1], span, line.width, jit, static, inner, owner)
                     if not jit:
                         yield from _pieces(text, list(inner[1:]), found[1])
+            case "class" if found := _CLASS.match(content, start):
+                first = number
+                while number < len(lines) and lines[number].width > line.width:
+                    number += 1
+                yield from _pieces(text, lines[first:number], found[1])
             case "import" | "from":
                 if not owner:
                     yield Piece("import", "", line.span, line.width)

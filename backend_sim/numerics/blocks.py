@@ -61,6 +61,11 @@ def _addptr(op: Operation, builder: Builder) -> Step:
     return binary(lambda pointer, offset: pointer + offset * itemsize, op, builder)
 
 
+def _ptr_cast(op: Operation, builder: Builder) -> None:
+    """A pointer is the number of a byte."""
+    builder.alias(op.results[0], builder.slot(op.operands[0]))
+
+
 def _reduce(op: Operation, builder: Builder) -> Step:
     assert isinstance(op, tl.ReduceOp)
     kind, axis, is_unsigned = op.kind.data, op.axis.value.data, op.unsigned is not None
@@ -128,6 +133,7 @@ BLOCK_HANDLERS: Mapping[str, Handler] = {
     "tl.reshape": _reshape,
     "tl.trans": _trans,
     "tl.addptr": _addptr,
+    "tl.ptr_cast": _ptr_cast,
     "tl.reduce": _reduce,
     "tl.scan": _scan,
     "tl.gather": _gather,

@@ -69,6 +69,11 @@ def _addptr(op: Operation, builder: Builder) -> Step:
     return binary(lambda pointer, offset: pointer + offset * itemsize, op, builder)
 
 
+def _ptr_cast(op: Operation, builder: Builder) -> None:
+    """A pointer is the number of a byte."""
+    builder.alias(op.results[0], builder.slot(op.operands[0]))
+
+
 OPERAND_HANDLERS: Mapping[str, Handler] = {
     **SCALAR_HANDLERS,
     **REGION_HANDLERS,
@@ -77,4 +82,5 @@ OPERAND_HANDLERS: Mapping[str, Handler] = {
     "ahbm.reshape": _reshape,
     "ahbm.index": _index,
     "ahbm.addptr": _addptr,
+    "ahbm.ptr_cast": _ptr_cast,
 }

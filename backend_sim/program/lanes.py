@@ -255,6 +255,13 @@ def _array_function(op: Operation) -> Callable[..., Any]:
             return compare(op.predicate.data)
         case arith.SelectOp() | tl.SelectOp():
             return np.where
+        case arith.BitcastOp():
+            kind = numpy_dtype(op.result.type)
+
+            def bits(values: Array) -> Array:
+                return values.view(kind)
+
+            return bits
         case _:
             target = numpy_dtype(op.results[0].type)
             is_unsigned = op.name == "arith.extui" or (isinstance(op, tl.CastOp) and op.unsigned is not None)

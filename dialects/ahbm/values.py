@@ -24,7 +24,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 
 from ..grid import OfGridAxis
-from ..pointer import PointerType
+from ..pointer import OfAddress, PointerType
 from ..shapes import element_of, require, shape_of
 from .types import BufferType, IndexType
 
@@ -41,6 +41,13 @@ class NumProgramsOp(OfGridAxis):
     """The size of the grid along an axis."""
 
     name = "ahbm.num_programs"
+
+
+@irdl_op_definition
+class PtrCastOp(OfAddress):
+    """An address as another type: PE_CPU does nothing."""
+
+    name = "ahbm.ptr_cast"
 
 
 @irdl_op_definition

@@ -22,7 +22,7 @@ from .blocks import (
 )
 from .composite import CompositeOp, YieldOp
 from .compute import CastOp, CmpOp, DotOp, GemmOp, ReduceOp, RemfOp, SelectOp, UmulhiOp
-from .memory import AddPtrOp, CopyToOp, CyclesOp, LoadOp, LoadRegionOp, StoreOp, StoreRegionOp, WaitOp
+from .memory import AddPtrOp, CopyToOp, CyclesOp, LoadOp, LoadRegionOp, PtrCastOp, StoreOp, StoreRegionOp, WaitOp
 
 __all__ = [
     "TL",
@@ -45,6 +45,7 @@ __all__ = [
     "NumProgramsOp",
     "PointerType",
     "ProgramIdOp",
+    "PtrCastOp",
     "ReduceOp",
     "RemfOp",
     "ReshapeOp",
@@ -72,6 +73,7 @@ TL = Dialect(
         ReshapeOp,
         TransOp,
         AddPtrOp,
+        PtrCastOp,
         LoadOp,
         StoreOp,
         AtomicOp,

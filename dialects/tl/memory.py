@@ -22,7 +22,7 @@ from xdsl.irdl import (
 )
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 
-from ..pointer import PointerType
+from ..pointer import OfAddress, PointerType
 from ..region import RegionType
 from ..shapes import element_of, require, shape_of, with_element
 
@@ -63,6 +63,13 @@ def check_mask(pointer: Attribute, mask: SSAValue | None) -> None:
     if mask is not None:
         expected = with_element(pointer, i1)
         require(mask.type == expected, "the mask must be {}, not {}", expected, mask.type)
+
+
+@irdl_op_definition
+class PtrCastOp(OfAddress):
+    """An address as another type."""
+
+    name = "tl.ptr_cast"
 
 
 @irdl_op_definition

@@ -40,6 +40,8 @@ def cpu_result(op: Operation, operands: Sequence[SSAValue], insert: Insert) -> S
             return insert(ahbm.NumProgramsOp(op.axis.value.data)).results[0]
         case tl.AddPtrOp():
             return insert(ahbm.AddPtrOp(operands[0], operands[1])).results[0]
+        case tl.PtrCastOp():
+            return insert(ahbm.PtrCastOp(operands[0], op.result.type)).results[0]
         case tl.CmpOp() | tl.SelectOp() | tl.CastOp() | tl.UmulhiOp():
             return scalar_of(op, operands, op.results[0].type, insert)
         case _:

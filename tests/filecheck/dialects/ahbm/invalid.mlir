@@ -7,6 +7,14 @@
 
 // -----
 
+func.func @address(%i: i32) {
+  // expected-error @+1 {{'ahbm.ptr_cast': an address is a pointer or an i64; i32 does not become !tl.ptr<f16>}}
+  %0 = ahbm.ptr_cast %i : i32 -> !tl.ptr<f16>
+  func.return
+}
+
+// -----
+
 // expected-error @+1 {{'ahbm.num_programs': axis -1 of a grid, which has axes 0, 1 and 2}}
 %0 = ahbm.num_programs {axis = -1 : i32}
 

@@ -13,6 +13,8 @@ func.func @scalars(%p: !tl.ptr<f16>, %i: i64) -> !tl.ptr<f16> {
   %1 = ahbm.num_programs {axis = 1 : i32}
   // CHECK: ahbm.addptr %{{.*}}, %{{.*}} : !tl.ptr<f16>, i64 -> !tl.ptr<f16>
   %2 = ahbm.addptr %p, %i : !tl.ptr<f16>, i64 -> !tl.ptr<f16>
+  // CHECK: ahbm.ptr_cast %{{.*}} : !tl.ptr<f16> -> i64
+  %3 = ahbm.ptr_cast %2 : !tl.ptr<f16> -> i64
   func.return %2 : !tl.ptr<f16>
 }
 

@@ -8,6 +8,15 @@
 
 // -----
 
+// An address is a pointer or a number of 64 bits.
+func.func @address(%i: i64) {
+  // expected-error @+1 {{'tl.ptr_cast': an address is a pointer or an i64; i64 does not become i64}}
+  %0 = tl.ptr_cast %i : i64 -> i64
+  func.return
+}
+
+// -----
+
 // expected-error @+1 {{'tl.num_programs': axis -1 of a grid}}
 %0 = tl.num_programs {axis = -1 : i32}
 

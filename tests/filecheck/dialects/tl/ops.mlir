@@ -14,6 +14,16 @@ func.func @program() -> (i32, i32) {
   func.return %0, %1 : i32, i32
 }
 
+// An address may be read as a pointer to something else, and be a number.
+// CHECK-LABEL: func.func @addresses
+func.func @addresses(%p: !tl.ptr<f16>, %i: i64) -> !tl.ptr<i8> {
+  // CHECK: tl.ptr_cast %{{.*}} : !tl.ptr<f16> -> !tl.ptr<i8>
+  %0 = tl.ptr_cast %p : !tl.ptr<f16> -> !tl.ptr<i8>
+  // CHECK: tl.ptr_cast %{{.*}} : i64 -> !tl.ptr<f32>
+  %1 = tl.ptr_cast %i : i64 -> !tl.ptr<f32>
+  func.return %0 : !tl.ptr<i8>
+}
+
 // Ops that change the shape of a block.
 // CHECK-LABEL: func.func @shapes
 func.func @shapes(%x: f32, %p: !tl.ptr<f16>) {
