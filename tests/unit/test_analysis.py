@@ -111,7 +111,8 @@ def test_a_slice_that_several_pes_use_is_a_floor() -> None:
 
 def test_a_link_that_several_pes_use_is_a_floor() -> None:
     """Three PEs of cube 1 read over one link, half of it padding, and wait for each other there."""
-    log = Log(links=["sip0.cube1.ucie_w>sip0.cube0.ucie_e"])
+    link = "sip0.cube1.ucie_w>sip0.cube0.ucie_e"
+    log = Log(links=[link])
     site = log.site("dma_read", 1)
     for pe in range(3):
         ran, held = (10000, 40000 + 30000 * pe), 30000 * pe
@@ -122,12 +123,8 @@ def test_a_link_that_several_pes_use_is_a_floor() -> None:
     analysis = Analysis(log.build(), MACHINE)
     assert analysis.roofline.floors_ps["noc"] == 45000 > analysis.roofline.floors_ps["hbm"]
     found = verdict(analysis, "primitive")
-    assert found.bound.startswith(
-        "Bound by the link sip0.cube1.ucie_w>sip0.cube0.ucie_e: its useful work alone needs 45.00"
-    )
-    assert any(
-        "queue, 60%: PEs share links, sip0.cube1.ucie_w>sip0.cube0.ucie_e is busy for 90%" in a for a in found.advice
-    )
+    assert found.bound.startswith(f"Bound by the link {link}: its useful work alone needs 45.00 ns")
+    assert any(f"queue, 60%: PEs share links, {link} is busy for 90%" in advice for advice in found.advice)
 
 
 def test_padded_tiles_of_a_composite_are_no_useful_work() -> None:
