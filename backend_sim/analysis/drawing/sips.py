@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil, sqrt
+from math import ceil, copysign, sqrt
 
 from ...target.describe import nanoseconds, number
 from ...target.inter_sip import switch_joints
@@ -47,10 +47,9 @@ def _about(machine: Machine) -> str:
     inter = machine.inter_sip
     if inter is None or machine.sips == 1:
         return f"{machine.pes} PEs together"
-    return (
-        f"{inter.topology} of pcie_eps: links {number(inter.link.gb_per_s)} GB/s, {number(inter.link.mm)} mm;"
-        f" a switch {nanoseconds(inter.switch_overhead_ps)}"
-    )
+    shape = f"a {inter.topology} {'between' if inter.topology == 'switch' else 'of'} pcie_eps"
+    link = f"links {number(inter.link.gb_per_s)} GB/s, {number(inter.link.mm)} mm"
+    return f"{shape}: {link}; a switch {nanoseconds(inter.switch_overhead_ps)}"
 
 
 def _columns(machine: Machine) -> int:
@@ -81,7 +80,10 @@ def _draw_hop(
     """The switch between two SIPs and its two links."""
     way = _way(*corners)
     (ax, ay), (bx, by) = way[len(way) // 2 - 1], way[len(way) // 2]
-    middle = (ax + bx) / 2, (ay + by) / 2
+    # In the middle of the first gap on the way, where no other link crosses it.
+    across, lane = ay == by, len(way) > 2
+    past = _GAP / 2 + (_WIDTH if across else _HEIGHT) / 4 * lane
+    middle = (ax + copysign(past, bx - ax), ay) if across else (ax, ay + copysign(past, by - ay))
     for sip, piece in zip(sips, (way[: len(way) // 2], way[len(way) // 2 :][::-1]), strict=True):
         title = f"sip{sip}.io0.pcie_ep to {switch}"
         canvas.line("inter-sip-link", *piece, middle, name=f"sip{sip} {switch}", title=title)
