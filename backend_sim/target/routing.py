@@ -51,21 +51,19 @@ def route(machine: Machine, source: str, target: str) -> Route:
 
 def _is_node(machine: Machine, name: str) -> bool:
     """Whether the machine has it. The graph of a SIP takes sixteen times as long to build as that of a cube."""
-    cube = cube_of(name)
-    if cube is not None:
-        return cube in _cubes(machine) and _moved(name, cube, _CUBE) in cube_graph(machine, _CUBE).nodes
-    sip = name.partition(".")[0]
-    return sip in _sips(machine) and _moved(name, sip, _SIP) in sip_graph(machine, 0).nodes
+    sip, _, rest = name.partition(".")
+    if not _is_numbered(sip, "sip", machine.sips):
+        return False
+    cube = rest.partition(".")[0]
+    if _is_numbered(cube, "cube", machine.cubes_per_sip):
+        return _moved(name, f"{sip}.{cube}", _CUBE) in cube_graph(machine, _CUBE).nodes
+    return _moved(name, sip, _SIP) in sip_graph(machine, 0).nodes
 
 
-@lru_cache(maxsize=64)
-def _sips(machine: Machine) -> frozenset[str]:
-    return frozenset(f"sip{sip}" for sip in range(machine.sips))
-
-
-@lru_cache(maxsize=64)
-def _cubes(machine: Machine) -> frozenset[str]:
-    return frozenset(f"{sip}.cube{cube}" for sip in _sips(machine) for cube in range(machine.cubes_per_sip))
+def _is_numbered(name: str, word: str, count: int) -> bool:
+    """Whether `name` is `word` with a number below `count`, as it is written in names of nodes."""
+    number = name.removeprefix(word)
+    return number.isdecimal() and int(number) < count and f"{word}{int(number)}" == name
 
 
 def _moved(node: str, old: str, new: str) -> str:
