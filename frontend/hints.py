@@ -183,10 +183,6 @@ HINTS: tuple[Builtin, ...] = (
     row("constexpr", "value", _constexpr),
     row("to_tensor", "x: value", _to_tensor),
     row("_is_tuple", "x", _is_tuple),
-    row("tensor", "*values", _class),
-    row("tensor_descriptor", "*values", _class),
-    row("tensor_descriptor_base", "*values", _class),
-    row("dtype", "*values", _class),
     row(
         "range",
         "*bounds, step: item = None, num_stages: hint = None, loop_unroll_factor: hint = None, "
@@ -216,6 +212,11 @@ PYTHON: tuple[Builtin, ...] = (
     row("isinstance", "value, kind", _is_instance),
     row("getattr", "owner, name: str, default: item = None", _attribute_of),
     row("hasattr", "owner, name: str", _has_attribute),
+)
+
+# Classes of Triton's language that a kernel names for `isinstance`.
+CLASSES: tuple[Builtin, ...] = tuple(
+    row(name, "*values", _class) for name in ("tensor", "tensor_descriptor", "tensor_descriptor_base", "dtype")
 )
 
 STANDARD: tuple[Builtin, ...] = (row("_log2", "i: int", _log2),)

@@ -71,7 +71,7 @@ NOT_YET: dict[str, str] = {
 @cache
 def _members() -> dict[str, dict[str, Item]]:
     """Path -> name -> item."""
-    language: dict[str, Item] = {b.name: b for b in tables.LANGUAGE}
+    language: dict[str, Item] = {b.name: b for b in (*tables.LANGUAGE, *tables.CLASSES)}
     language |= dict(BY_SPELLING)
     return {
         LANGUAGE: language,

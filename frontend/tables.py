@@ -25,6 +25,7 @@ LANGUAGE: tuple[Builtin, ...] = (
 )
 OWN: tuple[Builtin, ...] = OWN_MEMORY
 MATH: tuple[Builtin, ...] = hints.MATH
+CLASSES: tuple[Builtin, ...] = hints.CLASSES
 STANDARD: tuple[Builtin, ...] = hints.STANDARD
 CUDA: tuple[Builtin, ...] = hints.CUDA
 LIBDEVICE: tuple[Builtin, ...] = libdevice.LIBDEVICE
@@ -41,6 +42,7 @@ LIBRARY_METHODS = frozenset(
 
 __all__ = [
     "BLOCK_POINTER_METHODS",
+    "CLASSES",
     "CUDA",
     "DESCRIPTOR_METHODS",
     "LANGUAGE",

@@ -167,6 +167,26 @@ def advance(base: Any, offsets: Any) -> Any:
     _outside("advance")
 
 
+def make_tensor_descriptor(base: Any, shape: Any, strides: Any, block_shape: Any, padding_option: str = "zero") -> Any:
+    """A tensor of a given shape and strides, to be read and written in blocks: `d.load(offsets)`, `d.store(...)`."""
+    _outside("make_tensor_descriptor")
+
+
+def load_tensor_descriptor(desc: Any, offsets: Any, cache_modifier: str = "", eviction_policy: str = "") -> Any:
+    """The block of a tensor descriptor at `offsets`."""
+    _outside("load_tensor_descriptor")
+
+
+def store_tensor_descriptor(desc: Any, offsets: Any, value: Any, store_reduce: Any = None) -> Any:
+    """Write a block through a tensor descriptor; lanes outside of the tensor are not written."""
+    _outside("store_tensor_descriptor")
+
+
+def get_int_dtype(bitwidth: int, signed: bool) -> Any:
+    """The integer type of a width."""
+    _outside("get_int_dtype")
+
+
 def atomic_add(pointer: Any, val: Any, mask: Any = None, sem: Any = None, scope: Any = None) -> Any:
     """Add a value to what is at a pointer or a block of pointers, in one step; the result is what was there."""
     _outside("atomic_add")
