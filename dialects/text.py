@@ -148,6 +148,16 @@ class _LocatingParser(Parser):
             start = self._starts[-1]
             raise ParseError(Span(start, start + len(name), self.lexer.input), error.msg) from None
 
+    def undefined(self) -> Place | None:
+        """Where a value first stands that nothing has defined so far."""
+        for name in self.forward_ssa_references:
+            # xDSL has the name without the `%`; in a comment it is no use.
+            found = re.search(rf"^(?:[^/\n]|/(?!/))*?(%{re.escape(name)})(?![\w$.-])", self.lexer.input.content, re.M)
+            if found is not None:
+                at = self._place_of(found.start(1))
+                return Place(at.file, at.line, at.column, at.column + len(found[1]))
+        return None
+
     def here(self) -> Place:
         """The place that the parser has come to."""
         return self._place_of(self._current_token.span.start)
@@ -169,7 +179,9 @@ def parse_module(text: str, file: str, context: Context | None = None) -> Module
     try:
         return parser.parse_module()
     except ParseError as error:
-        raise fail(_message(error), _place(error.span), Category.INVALID_IR) from None
+        # Of these xDSL tells when all is read, at the end of the text.
+        undefined = parser.undefined() if error.msg.startswith("values used but not defined") else None
+        raise fail(_message(error), undefined or _place(error.span), Category.INVALID_IR) from None
     except (VerifyException, OverflowError) as error:
         # A type or attribute that is wrong in itself; the parser stands just behind it.
         raise fail(str(error), parser.here(), Category.INVALID_IR) from None

@@ -130,6 +130,7 @@ def refused(capsys: Capture, *command: str) -> str:
         ("lo(%c0) hi(%hi)", "lo(%c0, %c0) hi(%hi)", "scale.mlir:14:11: error: 'ahbm.region': 2 los for a region of"),
         ('"mul"', '"mull"', "scale.mlir:19:3: error: "),
         ("@other() {\n  func.return", "@other() {\n  %a = arith.addi %a, %a : i64", "scale.mlir:2:8: error: "),
+        ("%size = ", "// %size\n  %size_2 = ", "scale.mlir:12:24: error: values used but not defined: [%size]"),
         ("other()", "other(%0: i64, %1: i64)", ""),
         ("@other() {\n  func.return\n}", "private @other() -> ()", ""),
         ("@other() {\n  func.return\n}\nfunc.func @scale", "private @scale()\nfunc.func @a", "`scale` is no kernel"),
