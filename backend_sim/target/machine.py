@@ -34,6 +34,7 @@ from .quantities import Bytes, Rate, round_half_up
 Natural = Annotated[int, Meta(ge=0)]
 Count = Annotated[int, Meta(ge=1)]
 Ps = Annotated[int, Meta(ge=0)]
+Side = Annotated[int, Meta(ge=1, le=64)]
 RouterName = Annotated[str, Meta(pattern=r"^r(0|[1-9]\d*)c(0|[1-9]\d*)$", description="a router such as r0c0")]
 
 
@@ -284,7 +285,7 @@ class InterSip(Part, frozen=True):
 class Sip(Part, frozen=True):
     """One package: cubes in a mesh (cube id = row * columns + column), joined port to port."""
 
-    cubes: Annotated[tuple[Count, Count], Meta(description="rows and columns of cubes; id = row * columns + column")]
+    cubes: Annotated[tuple[Side, Side], Meta(description="rows and columns of cubes; id = row * columns + column")]
     cube_link: Annotated[Link, Meta(description="a port to that of the next cube")]
     io: Annotated[Io | None, Meta(description="its IO chiplet, needed by several SIPs")] = None
 
@@ -297,7 +298,7 @@ class Machine(Part, frozen=True, eq=False):
     about: Annotated[str, Meta(description="a line for `ahbmc machines`")]
     routing: Annotated[Literal["min_wire", "xy"], Meta(description="least wire as published, or XY over cubes")]
     composite_max_bytes: Annotated[Bytes, Meta(description="logical bytes of the largest composite")]
-    sips: Annotated[Count, Meta(description="how many SIPs")]
+    sips: Annotated[int, Meta(ge=1, le=1024, description="how many SIPs")]
     sip: Annotated[Sip, Meta(description="one package; all are alike")]
     cube: Annotated[Cube, Meta(description="one HBM stack with its logic die; all are alike")]
     hbm: Annotated[Hbm, Meta(description="one slice of HBM; each PE has one")]

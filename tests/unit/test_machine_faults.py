@@ -77,6 +77,8 @@ SCRATCH = "scratch of 1048576 bytes is larger than the TCM of 65536"
         ("pe: {tcm: {bytes: 64 KiB}}", 19, SCRATCH, "a part of the TCM"),
         # SIPs.
         ("sips: two", 7, "`sips` must be an integer; found text 'two'", "write such a value"),
+        ("sips: 1000000", 7, "`sips` must be an integer <= 1024; found 1000000", "write such a value"),
+        ("sip: {cubes: [4, 65]}", 18, "entry 1 of `cubes` must be an integer <= 64; found 65", "write such a value"),
         ("inter_sip: {topology: mesh}", 23, "a mesh of SIPs needs its `grid`", "for example grid: [2, 3]"),
         ("inter_sip: {grid: [1, 2]}", 19, "`grid` is for mesh and torus; found topology switch", "grid: null"),
         ("inter_sip: {topology: torus, grid: [2, 3]}", 36, "a grid of 2 x 3 has 6 SIPs; `sips` is 2", "same number"),
