@@ -13,11 +13,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from itertools import count
 from pathlib import Path
 from statistics import median
 
 from ahbmc.backend_sim.launch import Launch
 from ahbmc.backend_sim.simulate import simulate
+from ahbmc.backend_sim.target.machine_file import DEFAULT, load_machine
+from ahbmc.backend_sim.target.routing import route
+from ahbmc.backend_sim.target.topology import pe_node, slice_node
 from ahbmc.driver.launches import BoundLaunch
 from ahbmc.driver.lowering import Compiled, compile_request
 from ahbmc.driver.prepare import Prepared, prepare
@@ -73,6 +77,18 @@ def simulating(work: Prepared, compiled: Compiled) -> Callable[[], object]:
     return lambda: simulate([launch], values=False)
 
 
+def starting_up() -> Callable[[], object]:
+    """A machine like the default one that nothing is known of yet: its file, the graph of a SIP, its first routes."""
+    numbers = count()
+
+    def start() -> None:
+        machine = load_machine(DEFAULT, [f"about=number {next(numbers)}"])
+        for pe in (0, 7, 8, machine.pes - 1):  # own slice, cube, SIP and another SIP
+            route(machine, pe_node(machine, 0), slice_node(machine, pe))
+
+    return start
+
+
 def rows() -> list[tuple[str, float, float | None]]:
     """(what, our seconds, the goal if there is one)."""
     attention = prepared(ATTENTION, pipeline="fused")
@@ -81,6 +97,7 @@ def rows() -> list[tuple[str, float, float | None]]:
     lowered = compile_request(request)
     many = compile_request(add.requests[0])
     return [
+        ("the default machine: file, graph, first routes", here(starting_up()), 0.05),
         ("flash attention, text to lowered IR", here(lambda: compile_request(request)), 0.3),
         ("ahbmc --help", ahbmc("--help"), 0.4),
         ("ahbmc passes", ahbmc("passes"), 0.4),
@@ -94,10 +111,10 @@ def rows() -> list[tuple[str, float, float | None]]:
 def main() -> int:
     # As the command line does: compiling makes many small objects that live long.
     gc.set_threshold(200_000, 20, 100)
-    print(f"{'CPU seconds':<46}{'ours':>7}  {'goal':>5}")
+    print(f"{'CPU seconds':<48}{'ours':>7}  {'goal':>5}")
     for what, ours, goal in rows():
-        told = "" if goal is None else f"{goal:>5.1f}" if ours <= goal else f"{goal:>5.1f}  over the goal"
-        print(f"{what:<46}{ours:>7.3f}  {told}".rstrip())
+        told = "" if goal is None else f"{goal:>5.2f}" if ours <= goal else f"{goal:>5.2f}  over the goal"
+        print(f"{what:<48}{ours:>7.3f}  {told}".rstrip())
     return 0
 
 
