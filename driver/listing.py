@@ -16,9 +16,9 @@ from ..passes import PASS_NAMES, class_name
 from ..passes import __file__ as PASSES_FILE
 from ..passes.pipelines import PIPELINES
 from .command_line import word_place
+from .outermost import WRONG_USAGE
 from .output import write
 
-WRONG_USAGE = 2
 _ROUTINGS = (
     "Machines route as published (min_wire) unless they say otherwise; the published figures need it. ahbm-2sip-xy has"
     " the physical routing (xy); between cubes the two are up to 17% apart."

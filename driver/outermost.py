@@ -11,6 +11,9 @@ from collections.abc import Callable
 
 from ..dialects.errors import AhbmcError, Category, Fault, Sources, render
 
+# Exit statuses; 0 is all well, 1 an error in what was given.
+WRONG_USAGE = 2
+CHECK_FAILED = 3
 INTERNAL = 70
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 

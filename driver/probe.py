@@ -18,14 +18,12 @@ from ..backend_sim.target.machine_file import SET, load_machine
 from ..backend_sim.target.quantities import Bytes, quantity
 from ..dialects.errors import Sources, fail
 from .command_line import word_place
-from .outermost import INTERRUPTED
+from .outermost import CHECK_FAILED, INTERRUPTED, WRONG_USAGE
 from .output import write, write_bytes
 
 if TYPE_CHECKING:
     Plot = Callable[[Machine, Sequence[Measured], str], bytes]
 
-CHECK_FAILED = 3
-WRONG_USAGE = 2
 _PLOTS = ("svg", "png")
 _WIDTH = 130  # least width of the report: a row of a table is a line
 

@@ -20,15 +20,12 @@ from .checks import OutputCheck, compare, expected, unchecked, wide
 from .execution import Executed, compile_all, execute, reads_memory
 from .launches import Lookup, bind_all
 from .lowering import Request
-from .outermost import INTERRUPTED
+from .outermost import CHECK_FAILED, INTERRUPTED, WRONG_USAGE
 from .prepare import Prepared, prepare
 from .references import Value
 from .run_files import asked_for, check_writable, write_files
 from .workload import load
 from .workload_schema import Check
-
-CHECK_FAILED = 3
-WRONG_USAGE = 2
 
 
 @dataclass(frozen=True)
