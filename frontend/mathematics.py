@@ -13,19 +13,13 @@ from . import operators
 from .builtin import Builtin, row
 from .emit import Emitter
 from .types import (
-    BlockType,
     DType,
     PointerType,
     TypeFault,
     bfloat16,
-    float16,
     float32,
-    float64,
     int1,
-    int8,
-    int32,
     ir_type,
-    uint8,
     with_element,
 )
 from .values import Item, Value, describe
@@ -129,70 +123,6 @@ def _where(emit: Emitter, condition: Value, x: Item, y: Item) -> Item:
     return emit.make(tl.SelectOp(chosen.ssa, a.ssa, b.ssa), a.type)
 
 
-def _dot(
-    emit: Emitter,
-    input: Value,
-    other: Value,
-    acc: Value | None,
-    input_precision: str | None,
-    allow_tf32: Item,
-    max_num_imprecise_acc: Item,
-    out_dtype: DType | None,
-) -> Item:
-    """Triton's dot: operands of one type, sums in f32 (i32, f64), the result in `out_dtype` or the accumulator's
-    type.
-    """
-    for operand in (input, other):
-        if len(operand.shape) != 2:
-            raise TypeFault(
-                f"blocks of two axes are needed, not {describe(operand)}",
-                "x[:, None] adds an axis, tl.reshape drops one",
-            )
-    a, b = input.element, other.element
-    if a != b:
-        raise TypeFault(
-            f"both blocks must be of one type, and they are {a} and {b}",
-            f"cast one of them, as in `.to(tl.{_spelled(a)})`",
-        )
-    if not (isinstance(a, DType) and (a.is_float or a in (int8, uint8))):
-        raise TypeFault(f"blocks of floats or of i8 are needed, not of {a}", "cast them, as in `.to(tl.float16)`")
-    if input.shape[1] != other.shape[0]:
-        raise TypeFault(
-            f"the shapes {list(input.shape)} and {list(other.shape)} do not go together: "
-            f"the first has {input.shape[1]} columns, the second {other.shape[0]} rows",
-            "tl.trans(x) swaps the axes of a block",
-        )
-    if out_dtype is None:
-        out_dtype = acc.element if acc is not None and isinstance(acc.element, DType) else float32
-    if out_dtype == bfloat16:
-        raise TypeFault(
-            "out_dtype bf16 is not supported", "take tl.float32 and cast the result with `.to(tl.bfloat16)`"
-        )
-    result = _result_type(a, out_dtype)
-    shape = (input.shape[0], other.shape[1])
-    if acc is not None and (acc.shape != shape or acc.element != result):
-        raise TypeFault(
-            f"the accumulator is {describe(acc)}, the product a block {BlockType(shape, result)}",
-            "out_dtype= sets the type of the product" if acc.shape == shape else None,
-        )
-    op = tl.DotOp(input.ssa, other.ssa, acc.ssa if acc is not None else None, ir_type(result), input_precision or None)
-    return emit.make(op, BlockType(shape, result))
-
-
-def _result_type(operand: DType, out: DType) -> DType:
-    if operand.is_int:
-        return int32
-    if operand == float64:
-        return float64
-    if operand in (float32, bfloat16):
-        return float32
-    return float16 if out == float16 else float32
-
-
-def _spelled(dtype: DType | PointerType) -> str:
-    return dtype.spelled if isinstance(dtype, DType) else str(dtype)
-
-
 _NAN = ", propagate_nan: constant = 'none'"
 
 MATHEMATICS: tuple[Builtin, ...] = (
@@ -210,12 +140,6 @@ MATHEMATICS: tuple[Builtin, ...] = (
         method=True,
     ),
     row("to", "input: value, dtype: type, fp_downcast_rounding: str = None, bitcast: bool = False", _cast, method=True),
-    row(
-        "dot",
-        "input: block, other: block, acc: block = None, input_precision: str = None, allow_tf32: hint = None, "
-        "max_num_imprecise_acc: hint = None, out_dtype: dtype = None",
-        _dot,
-    ),
     row("where", "condition: value, x: number, y: number", _where),
 )
 

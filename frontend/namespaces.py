@@ -59,11 +59,10 @@ DEFAULTS: dict[str, str] = {
     "math": "math",
 }
 
-_LIBRARY = ("standard.tl", "reductions.tl", "rearranging.tl", "random.tl")
+_LIBRARY = ("standard.tl", "reductions.tl", "rearranging.tl", "random.tl", "scaled.tl")
 
 # Functions of Triton that this language lacks as yet -> what a kernel can do instead.
 NOT_YET: dict[str, str] = {
-    **dict.fromkeys(("dot_scaled",), "there are tl.dot and casts"),
     **dict.fromkeys(("inline_asm_elementwise", "device_print"), "leave it out: this machine has no counterpart"),
 }
 

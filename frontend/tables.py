@@ -11,6 +11,7 @@ from .builtin import Builtin
 from .hints import PYTHON, TRITON
 from .mathematics import ELEMENTWISE, MATHEMATICS
 from .memory import MEMORY, OWN_MEMORY
+from .products import PRODUCTS
 from .shapes import SHAPES
 
 LANGUAGE: tuple[Builtin, ...] = (
@@ -20,6 +21,7 @@ LANGUAGE: tuple[Builtin, ...] = (
     *ATOMICS,
     *ALONG_AXIS,
     *MATHEMATICS,
+    *PRODUCTS,
     *ELEMENTWISE,
     *hints.HINTS,
 )

@@ -15,6 +15,7 @@ __all__ = [
     "clamp",
     "cumprod",
     "cumsum",
+    "dot_scaled",
     "flip",
     "interleave",
     "join",
@@ -230,3 +231,20 @@ def randn(seed: Any, offset: Any, n_rounds: Any = 10) -> Any:
 def randn4x(seed: Any, offset: Any, n_rounds: Any = 10) -> Any:
     """Four blocks of normal random floats, one of each for each offset."""
     outside("randn4x")
+
+
+def dot_scaled(
+    lhs: Any,
+    lhs_scale: Any,
+    lhs_format: Any,
+    rhs: Any,
+    rhs_scale: Any,
+    rhs_format: Any,
+    acc: Any = None,
+    fast_math: Any = False,
+    lhs_k_pack: Any = True,
+    rhs_k_pack: Any = True,
+    out_dtype: Any = None,
+) -> Any:
+    """The matrix product of two blocks in microscaling formats: numbers in groups along K with a scale each."""
+    outside("dot_scaled")

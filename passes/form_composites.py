@@ -65,6 +65,9 @@ class FormCompositesPass(ModulePass):
             # `check-limits` tells the user.
             remark(product, self.name, "composite", "refused", f"the GEMM engine does not take {element}")
             return
+        if isinstance(product, tl.DotOp) and product.is_batch:
+            remark(product, self.name, "composite", "refused", "a batch of products")
+            return
         wanted: Stage | None = None if self.stage == "auto" else self.stage
         choice = choose(product, machine, wanted, weigh_single=self.when == "auto")
         if choice.single:

@@ -40,7 +40,7 @@ class MatchRecipesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for dot in [each for each in op.walk() if isinstance(each, tl.DotOp)]:
-            if isinstance(dot.parent_op(), tl.CompositeOp) or not _follows_exponential(dot.a):
+            if isinstance(dot.parent_op(), tl.CompositeOp) or dot.is_batch or not _follows_exponential(dot.a):
                 continue
             location = dot.location
             try:

@@ -110,6 +110,8 @@ def _the_dot(loop: scf.ForOp) -> tl.DotOp:
     dot = last.operands[0].owner
     if not isinstance(dot, tl.DotOp) or dot.acc is not carried:
         raise _Refused("no dot into the carried accumulator")
+    if dot.is_batch:
+        raise _Refused("a batch of products")
     if not carried.has_one_use() or not dot.result.has_one_use():
         raise _Refused("the accumulator is read inside the loop")
     return dot

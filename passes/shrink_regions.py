@@ -125,8 +125,9 @@ class _Demands:
             case tl.LoadRegionOp():
                 self.want(op.region, wanted)
             case tl.DotOp() | tl.GemmOp():
-                self.want(op.a, (wanted[0], ALL))
-                self.want(op.b, (ALL, wanted[1]))
+                *batch, rows, columns = wanted
+                self.want(op.a, (*batch, rows, ALL))
+                self.want(op.b, (*batch, ALL, columns))
                 if op.acc is not None:
                     self.want(op.acc, wanted)
             case tl.ExpandDimsOp():

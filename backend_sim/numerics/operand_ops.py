@@ -43,6 +43,9 @@ def _alloc(op: Operation, builder: Builder) -> None:
 def _view(op: Operation, builder: Builder) -> Step:
     assert isinstance(op, ahbm.ViewOp)
     axes, shape = op.source_axes, shape_of(op.result.type)
+    if op.lanes is not None:
+        lanes = op.source_lanes
+        return unary(lambda source: source.at(lanes).view(axes, shape), op, builder)
     return unary(lambda source: source.view(axes, shape), op, builder)
 
 

@@ -43,6 +43,11 @@ class Buffer:
         """Axis d of the result is axis `axes[d]`, -1 a repeated lane."""
         return replace(self, shape=shape, strides=viewed(self.strides, self.shape, axes, shape))
 
+    def at(self, lanes: Sequence[int]) -> Buffer:
+        """The same axes from a lane of each on."""
+        moved = sum(lane * s for lane, s in zip(lanes, self.strides, strict=True))
+        return replace(self, offset=self.offset + moved * self.dtype.itemsize)
+
     def reshape(self, shape: tuple[int, ...]) -> Buffer:
         """The same bytes in order; the buffer must be packed."""
         assert all(

@@ -99,28 +99,40 @@ class AllocOp(IRDLOperation):
 class ViewOp(IRDLOperation):
     """Another look at a buffer or index view: axis d of the result is axis `axes[d]` of the source, -1 a repeated lane.
 
-    This is `expand_dims`, `broadcast` and `trans` in one; it owns no bytes. A source axis that is left out has size 1.
+    This is `expand_dims`, `broadcast` and `trans` in one; it owns no bytes. A source axis that is left out has size 1,
+    or is looked at where `lanes` says: one lane per source axis, 0 for those that stay.
     """
 
     name = "ahbm.view"
 
     source = operand_def(BufferType | IndexType)
     axes = prop_def(DenseArrayBase.constr(i64))
+    lanes = opt_prop_def(DenseArrayBase.constr(i64))
     result = result_def(BufferType | IndexType)
     irdl_options = (ParsePropInAttrDict(),)
     traits = traits_def(Pure())
     assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
 
-    def __init__(self, source: SSAValue, axes: Sequence[int], result_type: Attribute):
+    def __init__(
+        self, source: SSAValue, axes: Sequence[int], result_type: Attribute, lanes: Sequence[int] | None = None
+    ):
         super().__init__(
             operands=[source],
-            properties={"axes": DenseArrayBase.from_list(i64, axes)},
+            properties={
+                "axes": DenseArrayBase.from_list(i64, axes),
+                "lanes": None if lanes is None else DenseArrayBase.from_list(i64, lanes),
+            },
             result_types=[result_type],
         )
 
     @property
     def source_axes(self) -> tuple[int, ...]:
         return tuple(self.axes.get_values())
+
+    @property
+    def source_lanes(self) -> tuple[int, ...]:
+        """Where each source axis is looked at."""
+        return (0,) * len(shape_of(self.source.type)) if self.lanes is None else tuple(self.lanes.get_values())
 
     def verify_(self) -> None:
         old, new, axes = shape_of(self.source.type), shape_of(self.result.type), self.source_axes
@@ -140,16 +152,23 @@ class ViewOp(IRDLOperation):
             self.result.type,
             self.source.type,
         )
-        require(
-            all(n == 1 for a, n in enumerate(old) if a not in used),
-            "axes {} drop lanes of {}",
-            list(axes),
-            self.source.type,
-        )
+        if self.lanes is None:
+            left_out = all(n == 1 for a, n in enumerate(old) if a not in used)
+            require(left_out, "axes {} drop lanes of {}", list(axes), self.source.type)
+        else:
+            self._verify_lanes(used)
         require(element_of(self.source.type) == element_of(self.result.type), "a view keeps the element type")
         require(
             type(self.source.type) is type(self.result.type), "a view of a buffer is a buffer, of an index an index"
         )
+
+    def _verify_lanes(self, used: list[int]) -> None:
+        old, lanes = shape_of(self.source.type), self.source_lanes
+        require(isinstance(self.source.type, BufferType), "lanes of {}", self.source.type)
+        fits = len(lanes) == len(old) and all(
+            lane == 0 if a in used else 0 <= lane < n for a, (lane, n) in enumerate(zip(lanes, old, strict=True))
+        )
+        require(fits, "lanes {} of {} along the axes that {} leaves out", list(lanes), self.source.type, used)
 
 
 @irdl_op_definition

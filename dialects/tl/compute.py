@@ -199,17 +199,17 @@ class ReduceOp(IRDLOperation):
         require(self.result.type == expected, "the result must be {}, not {}", expected, self.result.type)
 
 
-def _check_product(a: Attribute, b: Attribute, acc: SSAValue | None, result: Attribute) -> None:
-    """Shapes [M, K] x [K, N] -> [M, N]; sizes of regions are run-time values and count as unknown."""
-    a_shape, b_shape = shape_of(a), shape_of(b)
-    for kind, shape, what in ((a, a_shape, "a"), (b, b_shape, "b")):
-        rank = kind.rank.data if isinstance(kind, RegionType) else len(shape)
-        require(rank == 2, "{} must have rank 2, not {}", what, kind)
-    m, n = shape_of(result) if len(shape_of(result)) == 2 else (0, 0)
-    require(m > 0, "the result must be a block of rank 2, not {}", result)
-    require(not a_shape or a_shape[0] == m, "a is {}, but the result has {} rows", a, m)
-    require(not b_shape or b_shape[1] == n, "b is {}, but the result has {} columns", b, n)
-    require(not a_shape or not b_shape or a_shape[1] == b_shape[0], "{} times {}: the inner sizes differ", a, b)
+def _check_product(a: Attribute, b: Attribute, acc: SSAValue | None, result: Attribute, rank: int = 2) -> None:
+    """Shapes [.., M, K] x [.., K, N] -> [.., M, N]; sizes of regions are run-time values and count as unknown."""
+    a_shape, b_shape, shape = shape_of(a), shape_of(b), shape_of(result)
+    for kind, found, what in ((a, a_shape, "a"), (b, b_shape, "b")):
+        axes = kind.rank.data if isinstance(kind, RegionType) else len(found)
+        require(axes == rank, "{} must have rank {}, not {}", what, rank, kind)
+        require(not found or found[:-2] == shape[:-2], "{} is {}, but the result is {}", what, kind, result)
+    require(len(shape) == rank, "the result must be a block of rank {}, not {}", rank, result)
+    require(not a_shape or a_shape[-2] == shape[-2], "a is {}, but the result has {} rows", a, shape[-2])
+    require(not b_shape or b_shape[-1] == shape[-1], "b is {}, but the result has {} columns", b, shape[-1])
+    require(not a_shape or not b_shape or a_shape[-1] == b_shape[-2], "{} times {}: the inner sizes differ", a, b)
     if acc is not None:
         require(acc.type == result, "the accumulator is {}, the result {}", acc.type, result)
 
@@ -217,7 +217,7 @@ def _check_product(a: Attribute, b: Attribute, acc: SSAValue | None, result: Att
 @irdl_op_definition
 class DotOp(IRDLOperation):
     """The matrix product of two blocks, plus the accumulator if there is one; sums in f32 (f64 and integers in their
-    own kind).
+    own kind). Blocks of three axes are a batch of matrices each.
     """
 
     name = "tl.dot"
@@ -242,16 +242,21 @@ class DotOp(IRDLOperation):
         element: Attribute,
         input_precision: str | None = None,
     ):
-        shape = [shape_of(a.type)[0], shape_of(b.type)[1]]
+        shape = [*shape_of(a.type)[:-1], shape_of(b.type)[-1]]
         super().__init__(
             operands=[a, b, acc],
             properties={"input_precision": StringAttr(input_precision) if input_precision else None},
             result_types=[TensorType(element, shape)],
         )
 
+    @property
+    def is_batch(self) -> bool:
+        """Whether it is many products of two matrices."""
+        return len(shape_of(self.result.type)) == 3
+
     def verify_(self) -> None:
         a, b = self.a.type, self.b.type
-        _check_product(a, b, self.acc, self.result.type)
+        _check_product(a, b, self.acc, self.result.type, 3 if len(shape_of(a)) == 3 else 2)
         require(element_of(a) == element_of(b), "{} times {}: the element types differ", a, b)
 
 

@@ -210,7 +210,7 @@ class Terms:
                 return self.unary("cast", sources[0], element_of(op.result.type))
             case tl.ReduceOp() if op.axis.value.data in sources[0].axes:
                 return self.reduce(f"reduce_{op.kind.data}", sources[0], op.axis.value.data)
-            case tl.DotOp():
+            case tl.DotOp() if not op.is_batch:
                 product = self.matmul(sources[0], sources[1])
                 return self.add(product, sources[2]) if len(sources) > 2 else product
             case _:

@@ -163,6 +163,13 @@ class Emission:
         result = ahbm.IndexType(shape, element) if kind is ahbm.IndexType else ahbm.BufferType(shape, element)
         return self.insert(ahbm.ViewOp(source, axes, result)).result
 
+    def part(self, buffer: SSAValue, n: int) -> SSAValue:
+        """Lane n of the first axis of a buffer, without that axis."""
+        shape = shape_of(buffer.type)
+        kind = ahbm.BufferType(shape[1:], element_of(buffer.type))
+        rest = len(shape) - 1
+        return self.insert(ahbm.ViewOp(buffer, range(1, len(shape)), kind, lanes=[n, *(0,) * rest])).result
+
 
 def view_axes(op: Operation) -> list[int]:
     """The axes of `ahbm.view` for an op that moves or repeats axes of its operand."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, i64
@@ -152,9 +152,19 @@ def _dot(e: Emission, op: Operation) -> None:
         kind = out.type
         assert isinstance(kind, ahbm.BufferType)
         product = e.alloc(kind, op.result)
-    e.insert(ahbm.GemmOp(a, b, product))
+    for operands in _matrices(e, a, b, product):
+        e.insert(ahbm.GemmOp(*operands))
     if acc is not None:
         e.insert(ahbm.MathOp("add" if is_float(op.result.type) else "addi", [acc, product], out))
+
+
+def _matrices(e: Emission, *operands: SSAValue) -> Iterator[tuple[SSAValue, ...]]:
+    """The operands of each GEMM: themselves, or of a batch the n-th matrix of each."""
+    if len(shape_of(operands[0].type)) == 2:
+        yield operands
+        return
+    for n in range(shape_of(operands[0].type)[0]):
+        yield tuple(e.part(operand, n) for operand in operands)
 
 
 def _is_zero(e: Emission, value: SSAValue) -> bool:

@@ -73,7 +73,7 @@ def test_as_it_stands_it_runs(capsys: pytest.CaptureFixture[str]) -> None:
 KERNEL_FAULTS = {
     "unclosed bracket": ("tl.arange(0, 64)\n", "tl.arange(0, 64\n", "gemm.py:8:18", "'(' was never closed"),
     "statement that no kernel has": ("    k = tl", "    del m\n    k = tl", "gemm.py:8:5", "`del`"),
-    "function that is not there yet": ("tl.store(", "tl.dot_scaled(", "gemm.py:14:8", "unsupported"),
+    "function that is not there yet": ("tl.store(", "tl.inline_asm_elementwise(", "gemm.py:14:8", "unsupported"),
     "undefined name": ("m[:, None] * K", "zork * K", "gemm.py:11:", "undefined name 'zork'"),
     "bad indent": ("        b = tl.load", "      b = tl.load", "gemm.py:12:", "unindent"),
     "unknown tl name": ("tl.zeros", "tl.zeroes", "gemm.py:9:", "zeroes"),

@@ -20,7 +20,7 @@ def products(x, B: tl.constexpr):
     a = tl.load(ptrs)
     b = a.T
     acc = tl.dot(a, b)
-    acc = tl.dot(a, b, acc, input_precision="ieee", allow_tf32=False)
+    acc = tl.dot(a, b, acc, input_precision="ieee")
     half = tl.dot(a, b, out_dtype=tl.float16)
     tl.store(ptrs, acc + half)
 

@@ -3,6 +3,7 @@
 // RUN: ahbmc-opt %s -p form-composites{when=auto} | filecheck %s --check-prefix=AUTO
 
 // CHECK-DAG: outcome = "formed", reason = "a streamed, b streamed"
+// CHECK-DAG: outcome = "refused", reason = "a batch of products"
 // STAGE-DAG: outcome = "refused", reason = "a is streamed: the size of K is not known when the kernel is compiled"
 
 // Changes: the operand that is loaded for the dot alone is streamed, the one that a loop carries is staged.
@@ -160,4 +161,12 @@ func.func @shared_slice(%p: !tl.ptr<f16> {ahbm.sharers = 8 : i64}, %q: !tl.ptr<f
   %rb = ahbm.region %q[%z] sizes(%k, %n) strides(%n, %one) lo(%z, %z) hi(%k, %n) {axes = ["affine", "affine"]} : !tl.ptr<f16> -> !ahbm.region<f16, 2>
   %d = tl.gemm %ra, %rb {block_k = 64 : i64} : !ahbm.region<f16, 2>, !ahbm.region<f16, 2> -> tensor<64x64xf32>
   func.return %d : tensor<64x64xf32>
+}
+
+// Leaves alone: a composite has one product at most, so a batch of them is left to single-op commands.
+// CHECK-LABEL: func.func @batch
+// CHECK-NEXT: tl.dot
+func.func @batch(%a: tensor<3x32x64xf16>, %b: tensor<3x64x32xf16>) -> tensor<3x32x32xf32> {
+  %d = tl.dot %a, %b : tensor<3x32x64xf16>, tensor<3x64x32xf16> -> tensor<3x32x32xf32>
+  func.return %d : tensor<3x32x32xf32>
 }

@@ -241,3 +241,23 @@ func.func @along_axis(%p: !tl.ptr<f32>) {
   tl.store_region %q, %t : !ahbm.region<f32, 1>, tensor<4xf32>
   func.return
 }
+
+// Changes: each product of a batch is a GEMM of its own, on views of the buffers.
+// CHECK-LABEL: func.func @batch
+// CHECK: %[[A:.*]] = ahbm.view %x {axes = array<i64: 1, 2>, lanes = array<i64: 1, 0, 0>} : !ahbm.buffer<2x16x16xf32, tcm> -> !ahbm.buffer<16x16xf32, tcm>
+// CHECK: %[[B:.*]] = ahbm.view %x
+// CHECK: %[[C:.*]] = ahbm.view %d {axes = array<i64: 1, 2>, lanes = array<i64: 1, 0, 0>}
+// CHECK: ahbm.gemm %[[A]], %[[B]], %[[C]]
+// CHECK-NOT: ahbm.gemm
+func.func @batch(%p: !tl.ptr<f32>) {
+  %z = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %two = arith.constant 2 : i64
+  %n = arith.constant 16 : i64
+  %m = arith.constant 256 : i64
+  %r = ahbm.region %p[%z] sizes(%two, %n, %n) strides(%m, %n, %one) lo(%z, %z, %z) hi(%two, %n, %n) {axes = ["affine", "affine", "affine"]} : !tl.ptr<f32> -> !ahbm.region<f32, 3>
+  %x = tl.load_region %r : !ahbm.region<f32, 3> -> tensor<2x16x16xf32>
+  %d = tl.dot %x, %x : tensor<2x16x16xf32>, tensor<2x16x16xf32> -> tensor<2x16x16xf32>
+  tl.store_region %r, %d : !ahbm.region<f32, 3>, tensor<2x16x16xf32>
+  func.return
+}

@@ -85,6 +85,10 @@ func.func @f(%b: !ahbm.buffer<8x16xf32, tcm>, %i: !ahbm.index<8xi32>) {
   %2 = ahbm.view %b {axes = array<i64: 1, 0>} : !ahbm.buffer<8x16xf32, tcm> -> !ahbm.buffer<8x16xf32, tcm>
   // expected-error @+1 {{'ahbm.view': axes [0] drop lanes of !ahbm.buffer<8x16xf32, tcm>}}
   %3 = ahbm.view %b {axes = array<i64: 0>} : !ahbm.buffer<8x16xf32, tcm> -> !ahbm.buffer<8xf32, tcm>
+  // expected-error @+1 {{'ahbm.view': lanes [0, 16] of !ahbm.buffer<8x16xf32, tcm> along the axes that [0] leaves out}}
+  %6 = ahbm.view %b {axes = array<i64: 0>, lanes = array<i64: 0, 16>} : !ahbm.buffer<8x16xf32, tcm> -> !ahbm.buffer<8xf32, tcm>
+  // expected-error @+1 {{'ahbm.view': lanes of !ahbm.index<8xi32>}}
+  %7 = ahbm.view %i {axes = array<i64>, lanes = array<i64: 3>} : !ahbm.index<8xi32> -> !ahbm.index<i32>
   // expected-error @+1 {{'ahbm.view': a view keeps the element type}}
   %4 = ahbm.view %b {axes = array<i64: 1, 0>} : !ahbm.buffer<8x16xf32, tcm> -> !ahbm.buffer<16x8xf16, tcm>
   // expected-error @+1 {{'ahbm.view': a view of a buffer is a buffer, of an index an index}}

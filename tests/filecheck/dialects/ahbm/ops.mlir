@@ -46,6 +46,9 @@ func.func @buffers(%n: i64, %x: f32) -> f32 {
   %s = ahbm.alloc {offset = 512 : i64} : !ahbm.buffer<f32, tcm>
   // CHECK: ahbm.view %{{.*}} {axes = array<i64: 1, 0>} : !ahbm.buffer<8x16xf32, tcm> -> !ahbm.buffer<16x8xf32, tcm>
   %t = ahbm.view %b {axes = array<i64: 1, 0>} : !ahbm.buffer<8x16xf32, tcm> -> !ahbm.buffer<16x8xf32, tcm>
+  // One lane of an axis that is left out.
+  // CHECK: ahbm.view %{{.*}} {axes = array<i64: 1>, lanes = array<i64: 3, 0>} : !ahbm.buffer<8x16xf32, tcm> -> !ahbm.buffer<16xf32, tcm>
+  %row = ahbm.view %b {axes = array<i64: 1>, lanes = array<i64: 3, 0>} : !ahbm.buffer<8x16xf32, tcm> -> !ahbm.buffer<16xf32, tcm>
   // CHECK: ahbm.reshape %{{.*}} : !ahbm.buffer<8x16xf32, tcm> -> !ahbm.buffer<128xf32, tcm>
   %r = ahbm.reshape %b : !ahbm.buffer<8x16xf32, tcm> -> !ahbm.buffer<128xf32, tcm>
   // CHECK: ahbm.index %{{.*}} steps(%{{.*}}) : !ahbm.index<16xi32>

@@ -396,3 +396,14 @@ func.func @f(%a: i16, %b: i32, %c: i64, %x: tensor<8xf32>) {
   %3 = tl.remf %b, %b : i32, i32 -> i32
   func.return
 }
+
+// -----
+
+// Both operands of a batch have as many matrices as the result.
+func.func @f(%a: tensor<3x4x16xf16>, %b: tensor<2x16x8xf16>, %c: tensor<16x8xf16>) {
+  // expected-error @+1 {{'tl.dot': b is tensor<2x16x8xf16>, but the result is tensor<3x4x8xf32>}}
+  %0 = tl.dot %a, %b : tensor<3x4x16xf16>, tensor<2x16x8xf16> -> tensor<3x4x8xf32>
+  // expected-error @+1 {{'tl.dot': b must have rank 3, not tensor<16x8xf16>}}
+  %1 = tl.dot %a, %c : tensor<3x4x16xf16>, tensor<16x8xf16> -> tensor<3x4x8xf32>
+  func.return
+}

@@ -107,6 +107,14 @@ func.func @compute(%i: i32, %x: tensor<4x8xf32>, %c: tensor<4x8xi1>, %a: tensor<
   func.return
 }
 
+// Blocks of three axes are a batch of products.
+// CHECK-LABEL: func.func @batch
+func.func @batch(%a: tensor<3x4x16xf16>, %b: tensor<3x16x8xf16>) {
+  // CHECK: tl.dot %{{.*}}, %{{.*}} : tensor<3x4x16xf16>, tensor<3x16x8xf16> -> tensor<3x4x8xf32>
+  %x = tl.dot %a, %b : tensor<3x4x16xf16>, tensor<3x16x8xf16> -> tensor<3x4x8xf32>
+  func.return
+}
+
 // Lanes that look at others along an axis.
 // CHECK-LABEL: func.func @along_axis
 func.func @along_axis(%x: tensor<4x8xf32>, %i: tensor<4x3xi32>, %n: tensor<16xi32>, %m: tensor<16xi1>) {
