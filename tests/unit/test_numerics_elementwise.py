@@ -87,11 +87,12 @@ def test_integers_are_the_same_on_scalars_and_on_blocks(row: Elementwise, values
 def test_a_float_function_keeps_the_type_on_scalars_and_on_blocks(row: Elementwise, dtype: str) -> None:
     element: np.dtype[Any] = np.dtype(dtype)
     operands = [np.array(v, element) for v in ([0.5, 2.0], [1.25, 0.75], [3.0, -1.0])][: row.arity]
-    block = function_of(row)(*operands)
-    single = scalar_function(row, element)(*(o[0] for o in operands))
+    with np.errstate(all="ignore"):  # some functions are not defined at some of these
+        block = function_of(row)(*operands)
+        single = scalar_function(row, element)(*(o[0] for o in operands))
+        wide = function_of(row)(*(o.astype(np.float64) for o in operands))
     assert block.dtype == element == np.asarray(single).dtype
-    assert float(block[0]) == float(single)
-    wide = function_of(row)(*(o.astype(np.float64) for o in operands))
+    np.testing.assert_equal(float(block[0]), float(single))
     np.testing.assert_allclose(
         block.astype(np.float64), wide, rtol=2.0 ** -{"float16": 10, "float32": 23, "float64": 52, "bfloat16": 7}[dtype]
     )
