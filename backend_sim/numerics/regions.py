@@ -71,6 +71,17 @@ class Axis:
         first = self.fold_stride * high + self.stride * (self.fold_start - high * self.fold_width)
         return first, Axis(self.size, self.stride, self.lo, self.hi)
 
+    def dimensions(self) -> tuple[int, tuple[tuple[int, int], ...]] | None:
+        """(offset of the first valid lane, (count, stride) of each dimension that the valid lanes have in memory); None
+        where they are indexed or cut through a fold.
+        """
+        if self.affine:
+            return self.stride * self.lo, ((self.valid, self.stride),)
+        if self.indices is not None or (self.fold_start + self.lo) % self.fold_width or self.valid % self.fold_width:
+            return None
+        first = self.fold_stride * ((self.fold_start + self.lo) // self.fold_width)
+        return first, ((self.valid // self.fold_width, self.fold_stride), (self.fold_width, self.stride))
+
     def cut(self, start: int, size: int) -> Axis:
         """`size` lanes from lane `start` on, as an axis of its own whose offsets count from the old lane `start` where
         it is affine.
@@ -169,23 +180,29 @@ class Region:
         """The valid lanes as a view of `data` (bytes that start at address `data_base`); None where an axis is not
         affine.
         """
-        if not all(axis.affine for axis in self.axes):
+        return self._strided(data, data_base) if all(axis.affine for axis in self.axes) else None
+
+    def _strided(self, data: Array, data_base: int) -> Array | None:
+        """The valid lanes as a view of `data` in which a folded axis has two dimensions; None where there is none."""
+        found = [axis.dimensions() for axis in self.axes]
+        known = [each for each in found if each is not None]
+        if len(known) < len(found):
             return None
         itemsize = self.dtype.itemsize
-        first = self.offset + sum(axis.lo * axis.stride for axis in self.axes)
-        start = self.base - data_base + first * itemsize
-        strides = [axis.stride * itemsize for axis in self.axes]
-        return np.ndarray(self.valid_sizes, self.dtype, data.data, start, strides)
+        start = self.base - data_base + (self.offset + sum(first for first, _ in known)) * itemsize
+        dimensions = [d for _, each in known for d in each]
+        shape, strides = [count for count, _ in dimensions], [stride * itemsize for _, stride in dimensions]
+        return np.ndarray(shape, self.dtype, data.data, start, strides)
 
     def read(self, data: Array, data_base: int) -> Array:
         """A fresh block of the region's sizes; the caller has checked `byte_range` against `data`."""
         block = np.empty(self.sizes, self.dtype) if self.valid_sizes == self.sizes else self.padding()
         if all(self.valid_sizes):
-            view = self.in_memory(data, data_base)
+            view = self._strided(data, data_base)
             if view is None:
                 index = self.offsets() + (self.base - data_base) // self.dtype.itemsize
                 view = data.view(self.dtype)[index]
-            block[self.box] = view
+            block[self.box] = view.reshape(self.valid_sizes)
         return block
 
     def padding(self) -> Array:
