@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -103,6 +104,28 @@ def test_parquet_without_pyarrow_says_what_to_install(monkeypatch: pytest.Monkey
         "install it with `pip install 'ahbmc[parquet]'`, or give a name that ends in .jsonl"
     )
     check_writable(Path("log.jsonl"))
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "oplog.md").read_text(encoding="utf-8")
+
+
+def test_the_page_has_every_table_with_its_columns() -> None:
+    """In their order."""
+    rows = dict(re.findall(r"^\| `(\w+)` \|.*\| ([^|]+) \|$", PAGE, flags=re.MULTILINE))
+    columns = {name: re.findall(r"`(\w+)`", text) for name, text in rows.items()}
+    assert columns == {"sites": list(oplog_files._SITE_COLUMNS), **{name: [*of] for name, of in TABLES.items()}}  # pyright: ignore[reportPrivateUsage]
+
+
+def test_the_example_of_the_page_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It reads an op-log and prints its latency first."""
+    monkeypatch.chdir(tmp_path)
+    log = small()
+    write_oplog(log, Path("run.jsonl"))
+    (example,) = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
+    exec(example, {})
+    assert capsys.readouterr().out.startswith(f"{log.latency_ps} {log.commands()}")
 
 
 def test_the_hash_tells_op_logs_apart() -> None:
