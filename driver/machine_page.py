@@ -19,10 +19,10 @@ from .key_table import about, escaped, type_of
 _HEAD = """\
 # Machine files
 
-A machine file describes the modelled hardware. `ahbmc machines` lists those that ship, `ahbmc machines NAME` describes
-and prints one; `machine: NAME` or `machine: FILE.yaml` in a workload, or `--machine`, chooses one. This page is made
-from the schema in `backend_sim/target/machine.py`; `machine.schema.json` beside it is the same as JSON Schema, for
-editors.
+A machine file describes the modelled hardware. `ahbmc machines` lists those that ship, `ahbmc machines NAME` or a file
+describes and prints one and, with `--svg F`, draws it; `ahbmc probe` times its messages ([`probe.md`](probe.md)).
+`machine: NAME` or `machine: FILE.yaml` in a workload, or `--machine`, chooses one. This page is made from the schema in
+`backend_sim/target/machine.py`; `machine.schema.json` beside it is the same as JSON Schema, for editors.
 
 A file of your own extends another and gives only what differs, at any depth:
 
