@@ -7,6 +7,7 @@ Each draw is a machine file like a user's, a base with changes. The draws are th
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -113,7 +114,13 @@ def machine_file(random: Random) -> str:
     """The text of a machine file on top of the default machine."""
     found = {"base": "ahbm-2sip", "routing": random.choice(("min_wire", "xy")), **sips(random), "cube": cube(random)}
     found["hbm"] = {"channels": random.choice((1, 3, 8)), "channel_gb_per_s": random.choice(RATES)}
-    found["noc"] = {"flit_bytes": random.choice((64, 256)), "ps_per_mm": random.choice((0, 10, "31/3"))}
+    found["noc"] = {
+        "flit_bytes": random.choice((64, 256)),
+        "packet_bytes": random.choice((256, 2048, 4096)),
+        "channels": random.choice((1, 2)),
+        "serial_routers": random.choice((False, True)),
+        "ps_per_mm": random.choice((0, 10, "31/3")),
+    }
     return json.dumps(found, indent=1)
 
 
@@ -130,6 +137,11 @@ def some_nodes(machine: Machine) -> list[str]:
     if machine.sip.io is not None:
         nodes += [f"sip{sip}.io0.pcie_ep" for sip in sorted({0, machine.sips - 1})]
     return nodes
+
+
+def wire(way: Route) -> Fraction:
+    """Length of a way in mm."""
+    return sum((edge.mm for edge in way), Fraction(0))
 
 
 def check_way(machine: Machine, way: Route, source: str, target: str) -> None:
@@ -150,16 +162,18 @@ def check_way(machine: Machine, way: Route, source: str, target: str) -> None:
 def test_every_machine_routes_probes_and_runs_a_kernel(
     random: Random, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Ways there and back, the same of a second reading; the closed form; every probe with its invariants; and a
-    kernel on the first and the last PE, its arrays in the slice of the first.
+    """Ways there and back, the same of a second reading; least wire is least; the closed form; every probe with its
+    invariants; and a kernel on the first and the last PE, its arrays in the slice of the first.
     """
     text, size = machine_file(random), random.randint(1, 20_000)
     machine, again = loaded(text, tmp_path, "drawn"), loaded(text, tmp_path, "again")
+    least, physical = (load_machine("drawn.yaml", [f"routing={name}"], tmp_path) for name in ("min_wire", "xy"))
     nodes, flit = some_nodes(machine), machine.noc.flit_bytes
     for source, target in ((a, b) for a in nodes for b in nodes if a != b):
         way = route(machine, source, target)
         check_way(machine, way, source, target)
         assert way == route(again, source, target)
+        assert wire(route(least, source, target)) <= wire(route(physical, source, target))
         assert send(machine, size, way).last == by_flit(size, flit, way, None)
     status = main(["probe", "--machine", str(tmp_path / "drawn.yaml"), "--json", "-"])
     printed = capsys.readouterr()
