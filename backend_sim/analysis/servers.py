@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from statistics import median
 
 from ..oplog import ENGINES, OpLog, busy_ps
 from ..target.machine import Machine
@@ -45,7 +44,7 @@ def engines(log: OpLog, busy: Busy) -> dict[str, dict[str, float]]:
             "utilization": sum(single) / (max(servers, 1) * span),
             "servers": servers,
             "min": single[0] / span,
-            "median": median(single) / span,
+            "median": (single[(len(single) - 1) // 2] + single[len(single) // 2]) / (2 * span),
             "max": single[-1] / span,
         }
     return found

@@ -10,7 +10,9 @@ import pytest
 from ahbmc.backend_sim.analysis.oplog_text import lines
 from ahbmc.backend_sim.analysis.report import report, text
 from ahbmc.backend_sim.analysis.trace import write_trace
+from ahbmc.backend_sim.oplog import ENGINES, busy_intervals, busy_ps
 from ahbmc.driver.run import Outcome, run_workload
+from support_trace import check_structure
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -59,6 +61,23 @@ def test_the_attribution_of_many_pes_is_the_whole_latency(many_pes: Outcome) -> 
     assert sum(attribution.parts.values()) == many_pes.executed.execution.latency_ps
     assert attribution.parts["queue"] > 0
     assert sum(share.ps for share in attribution.shares) + attribution.parts["idle"] == attribution.total_ps
+
+
+def test_the_trace_of_many_pes_is_in_order(many_pes: Outcome) -> None:
+    """Every event is what the format wants; all 64 PEs are there."""
+    out, log = StringIO(), many_pes.executed.execution.oplog
+    assert write_trace(log, many_pes.executed.machine, out) == ()
+    found = json.loads(out.getvalue())
+    check_structure(found)
+    assert sum(event["name"] == "process_name" for event in found["traceEvents"]) == 64
+
+
+def test_busy_time_and_busy_intervals_agree(many_pes: Outcome) -> None:
+    """Of engines whose time is a sum and of those whose intervals overlap."""
+    log = many_pes.executed.execution.oplog
+    for engine in ENGINES:
+        intervals = busy_intervals(log, engine)
+        assert busy_ps(log, engine) == {owner: int((end - start).sum()) for owner, (start, end) in intervals.items()}
 
 
 def test_the_report_of_many_pes_is_no_longer_than_that_of_one(many_pes: Outcome) -> None:

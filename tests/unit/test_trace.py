@@ -13,6 +13,7 @@ from ahbmc.backend_sim.analysis.summary import Analysis, summary
 from ahbmc.backend_sim.analysis.trace import merged, slices, write_trace
 from ahbmc.backend_sim.oplog import OpLog
 from support_oplog import MACHINE, RUN, Log, one_product, run_on
+from support_trace import check_structure
 
 
 def written(log: OpLog) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -22,43 +23,6 @@ def written(log: OpLog) -> tuple[dict[str, Any], tuple[str, ...]]:
     found = json.loads(out.getvalue())
     check_structure(found)
     return found, notes
-
-
-def check_structure(found: dict[str, Any]) -> None:
-    """What the format wants of each event: names of every process and thread once, complete events that follow each
-    other on a thread, counters in the order of time."""
-    names: dict[tuple[str, int, int], str] = {}
-    orders: set[tuple[str, int, int]] = set()
-    ends: dict[tuple[int, int], float] = {}
-    counted: dict[tuple[int, str], float] = {}
-    for event in found["traceEvents"]:
-        where = event["pid"], event.get("tid", 0)
-        assert event["pid"] > 0
-        match event["ph"]:
-            case "M" if event["name"].endswith("_name"):
-                key = (event["name"], *where)
-                assert key not in names and event["args"]["name"]
-                names[key] = event["args"]["name"]
-            case "M":
-                assert event["name"] in ("process_sort_index", "thread_sort_index")
-                orders.add((event["name"].replace("sort_index", "name"), *where))
-                assert isinstance(event["args"]["sort_index"], int)
-            case "X":
-                assert ("process_name", where[0], 0) in names and ("thread_name", *where) in names
-                assert event["name"] and event["cat"] and event["dur"] >= 0
-                # In picoseconds: the format's microseconds are no exact numbers.
-                start, end = round(event["ts"] * 1e6), round((event["ts"] + event["dur"]) * 1e6)
-                assert start >= ends.get(where, 0.0)
-                assert 0 < event["args"]["dur_ps"] <= end - start
-                ends[where] = end
-            case "C":
-                assert ("process_name", where[0], 0) in names
-                assert event["ts"] > counted.get((event["pid"], event["name"]), -1.0)
-                assert 0 <= event["args"]["busy"] <= 100
-                counted[event["pid"], event["name"]] = event["ts"]
-            case other:
-                raise AssertionError(f"no event of this trace is {other}")
-    assert orders == set(names)
 
 
 def many(pes: int, products: int = 1) -> OpLog:
