@@ -42,12 +42,13 @@ class Reference:
 
 def _softmax(x: Array, axis: int = -1) -> Array:
     e = np.exp(x - np.max(x, axis=axis, keepdims=True))
-    return e / np.sum(e, axis=axis, keepdims=True)
+    e /= np.sum(e, axis=axis, keepdims=True)
+    return e
 
 
 def _attention(q: Array, k: Array, v: Array, causal: bool = False, scale: float | None = None) -> Array:
     factor = 1.0 / math.sqrt(q.shape[-1]) if scale is None else scale
-    scores = np.matmul(q, np.swapaxes(k, -1, -2)) * factor
+    scores = np.matmul(q * factor, np.swapaxes(k, -1, -2))
     if causal:
         rows, columns = scores.shape[-2:]
         hidden = np.triu(np.ones((rows, columns), np.bool_), 1)

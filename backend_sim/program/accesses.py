@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,8 @@ class HbmView:
         self._by_bursts = hbm.strided == "bursts"
         # A tensor that lies in one slice needs no look at its shards.
         self._whole: dict[int, int | None] = {}
+        # Many streams have their tiles in the same slices.
+        self._tiles: dict[tuple[int, bytes], tuple[Shares, ...]] = {}
 
     def _owner(self, located: Located) -> int | None:
         """The slice that holds all of a tensor; None where several do."""
@@ -115,7 +117,7 @@ class HbmView:
 
     def _whole_tiles(
         self, located: Located, region: Region, tile: tuple[int, int], across: tuple[int, int]
-    ) -> list[Shares] | None:
+    ) -> Sequence[Shares] | None:
         """The share of each tile, row by row, where each lies in one slice and has a valid lane; else None."""
         if any(axis.indices is not None for axis in region.axes):
             return None
@@ -129,9 +131,12 @@ class HbmView:
         highs = np.searchsorted(starts, (rows[1][:, None] + columns[1]) * itemsize + at, "right") - 1
         if (lows != highs).any():
             return None
-        found: list[int] = owners[lows].reshape(-1).tolist()
-        shares = {owner: ((owner, tile[0] * tile[1] * itemsize, ()),) for owner in set(found)}
-        return [shares[owner] for owner in found]
+        found, tile_bytes = owners[lows].reshape(-1), tile[0] * tile[1] * itemsize
+        key = tile_bytes, found.tobytes()
+        if key not in self._tiles:
+            shares = {owner: ((owner, tile_bytes, ()),) for owner in set(found.tolist())}
+            self._tiles[key] = tuple([shares[owner] for owner in found.tolist()])
+        return self._tiles[key]
 
     def _padded(self, located: Located, part: Region, otherwise: int, tile_bytes: int) -> Shares:
         """The shares of a tile with its padding; all of it goes to `otherwise` where no lane is valid."""
