@@ -1,4 +1,6 @@
-"""`drop-dead-iter-args`: loops stop carrying values that nobody reads, and what never changes comes from outside."""
+"""`drop-dead-iter-args`: loops stop carrying values that nobody reads, branches giving them, and what never changes
+comes from outside.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from xdsl.traits import IsTerminator, MemoryEffectKind, only_has_effect
 
 @dataclass(frozen=True)
 class DropDeadIterArgsPass(ModulePass):
-    """Remove carried values of loops that only feed themselves, and those that every iteration passes on as they are.
+    """Remove values that loops carry for themselves or pass on as they are, and results of `if` that nobody reads.
 
     before:  %p_end, %acc_end = scf.for ... iter_args(%p = %p0, %acc = %zero) { %next = tl.addptr %p, %c32 ; ... yield
              %next, %acc_next }
@@ -30,6 +32,7 @@ class DropDeadIterArgsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         _pass_through_unchanged(op)
+        _drop_unread_results(op)
         live = _Liveness(op)
         loops = [each for each in op.walk() if isinstance(each, scf.ForOp)]
         kept = {loop: live.carried(loop) for loop in loops}
@@ -56,6 +59,34 @@ def _pass_through_unchanged(module: ModuleOp) -> None:
             if block.last_op.operands[n] in (block.args[n + 1], init):
                 block.args[n + 1].replace_all_uses_with(init)
                 loop.results[n].replace_all_uses_with(init)
+
+
+def _drop_unread_results(module: ModuleOp) -> None:
+    """Branches yield only what is read: a name that both branches bind need not be used after them."""
+    changed = True
+    while changed:
+        branches = [op for op in module.walk() if isinstance(op, scf.IfOp) and op.results]
+        unread = [op for op in branches if any(r.first_use is None for r in op.results)]
+        for op in unread:
+            _keep_results(op, [n for n, r in enumerate(op.results) if r.first_use is not None])
+        changed = bool(unread)  # what an outer branch yielded may have been read by it alone
+
+
+def _keep_results(op: scf.IfOp, keep: list[int]) -> None:
+    for region in op.regions:
+        last = region.block.last_op
+        assert isinstance(last, scf.YieldOp)
+        last.operands = [last.operands[n] for n in keep]
+    yes, no = (op.detach_region(region) for region in list(op.regions))
+    new = scf.IfOp(op.cond, [op.results[n].type for n in keep], yes, no)
+    new.location = op.location
+    assert op.parent is not None
+    op.parent.insert_op_before(new, op)
+    for result, n in zip(new.results, keep, strict=True):
+        result.name_hint = op.results[n].name_hint
+        op.results[n].replace_all_uses_with(result)
+    op.detach()
+    op.erase()
 
 
 class _Liveness:

@@ -22,7 +22,7 @@ from ..dialects.region import RegionOp
 from ..dialects.shapes import element_of
 from .analysis.liveness import in_program_order
 from .analysis.materialise import Materialiser
-from .commands.buffers import plan_buffers
+from .commands.buffers import condition_of, plan_buffers
 from .commands.carried_pointers import carry_offsets
 from .commands.cpu_scalars import cpu_result
 from .commands.emission import Emission
@@ -73,17 +73,17 @@ def _lower(function: func.FuncOp) -> None:
     _sweep(function)
 
 
-_KNOWN_CONTROL = (scf.ForOp, scf.IfOp, scf.YieldOp, func.ReturnOp, tl.YieldOp)
+_KNOWN_CONTROL = (scf.ForOp, scf.WhileOp, scf.ConditionOp, scf.IfOp, scf.YieldOp, func.ReturnOp, tl.YieldOp)
 
 
 def _refuse_unknown(function: func.FuncOp) -> None:
-    """An op on blocks that nothing here lowers, and loops other than `scf.for`."""
+    """An op that holds ops on blocks and that nothing here lowers."""
     faults = [
         Fault(
             f"'{op.name}' over blocks cannot be lowered to commands",
             place_of(op.location),
             Category.UNSUPPORTED,
-            "make it a `for` over a range: a loop whose end is computed from its own blocks has no commands yet",
+            "write it with scf.for, scf.while and scf.if",
         )
         for op in in_program_order(function.body, enters)
         if op.regions
@@ -136,6 +136,8 @@ class _Walk:
         match op:
             case scf.ForOp():
                 self._loop(op)
+            case scf.WhileOp():
+                self._while(op)
             case scf.IfOp():
                 self._branches(op)
             case tl.CompositeOp():
@@ -153,7 +155,7 @@ class _Walk:
 
     def _for_cpu(self, op: Operation) -> None:
         """An op of PE_CPU: what it takes from TCM is read first."""
-        if isinstance(op, scf.YieldOp):
+        if isinstance(op, scf.YieldOp | scf.ConditionOp):
             return
         indices = len(op.indices) if isinstance(op, RegionOp) else 0
         for n, operand in enumerate(op.operands):
@@ -194,6 +196,34 @@ class _Walk:
         for c, result in zip(rotation.results if rotation else (), new.results[len(kept) :], strict=True):
             if c is not None:
                 e.storage[c] = result
+        self.old.append(loop)
+
+    def _while(self, loop: scf.WhileOp) -> None:
+        e, condition = self.e, condition_of(loop)
+        kept = [n for n, arg in enumerate(loop.before_region.block.args) if _is_cpu(e, arg)]
+        types = [loop.arguments[n].type for n in kept]
+        blocks: list[Block] = []
+        for region in loop.regions:
+            inner = Block(arg_types=types)
+            for n, arg in zip(kept, inner.args, strict=True):
+                arg.name_hint = region.block.args[n].name_hint
+                region.block.args[n].replace_all_uses_with(arg)
+            blocks.append(inner)
+        head, body = blocks
+        new = e.insert(scf.WhileOp([e.cpu(loop.arguments[n]) for n in kept], types, Region(head), Region(body)))
+        end = _move(loop.after_region.block, body)
+        for op in list(loop.before_region.block.ops):
+            op.detach()
+            head.add_op(op)
+        self.block(head)
+        e.at = condition
+        e.insert(scf.ConditionOp(e.cpu(condition.condition), *(e.cpu(condition.args[n]) for n in kept)))
+        self.old.append(condition)
+        self.block(body)
+        self._yield(end, kept, [])
+        for n, result in zip(kept, new.results, strict=True):
+            result.name_hint = loop.results[n].name_hint
+            loop.results[n].replace_all_uses_with(result)
         self.old.append(loop)
 
     def _branches(self, op: scf.IfOp) -> None:

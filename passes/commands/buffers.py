@@ -92,6 +92,9 @@ class Plan:
         return [n for n, parent in enumerate(self.parent) if n == parent]
 
 
+_Control = scf.ForOp | scf.WhileOp | scf.IfOp
+
+
 class _Reads:
     """What the ops of a function read of values with storage (`liveness.Uses`)."""
 
@@ -106,7 +109,7 @@ class _Reads:
         if isinstance(op, CutOp) or any(self.known[r] is Residence.VIEW for r in op.results):
             return
         operands = op.operands[: -len(op.indices) or None] if isinstance(op, RegionOp) else op.operands
-        in_lane = is_lane_by_lane(op) or isinstance(op, KeepOp | scf.YieldOp | scf.ForOp | scf.IfOp)
+        in_lane = is_lane_by_lane(op) or isinstance(op, KeepOp | scf.YieldOp | scf.ConditionOp | _Control)
         in_tiles: tuple[int, ...] = (
             (*written_inputs(op), *reusable_inputs(op)) if isinstance(op, tl.CompositeOp) else ()
         )
@@ -134,6 +137,7 @@ def plan_buffers(function: func.FuncOp) -> Plan:
         if isinstance(plan, Plan):
             return plan
         for use_op, n in plan:
+            # Of values that a `while` swaps the first round gives each a copy, and the second each its place.
             keep(use_op, n)
 
 
@@ -145,10 +149,10 @@ def keep(op: Operation, n: int) -> None:
     op.operands[n] = made.result
 
 
-def loops_and_branches(function: func.FuncOp) -> list[scf.ForOp | scf.IfOp]:
+def loops_and_branches(function: func.FuncOp) -> list[_Control]:
     """All loops and conditions, what they hold before themselves."""
     ops = in_program_order(function.body, enters)
-    return [op for op in reversed(ops) if isinstance(op, scf.ForOp | scf.IfOp)]
+    return [op for op in reversed(ops) if isinstance(op, _Control)]
 
 
 def _keep_what_cannot_be_carried(function: func.FuncOp) -> None:
@@ -161,6 +165,12 @@ def _keep_what_cannot_be_carried(function: func.FuncOp) -> None:
             carried = [n for n, arg in enumerate(op.body.block.args[1:]) if known.has_storage(arg)]
             _keep_unfit(op, [(n + 3, n) for n in carried], known, None)
             _keep_unfit(_end(op.body.block), [(n, n) for n in carried], known, op.body.block)
+        elif isinstance(op, scf.WhileOp):
+            before, after = op.before_region.block, op.after_region.block
+            carried = [n for n, arg in enumerate(before.args) if known.has_storage(arg)]
+            _keep_unfit(op, [(n, n) for n in carried], known, None)
+            _keep_unfit(condition_of(op), [(n + 1, n) for n in carried], known, before)
+            _keep_unfit(_end(after), [(n, n) for n in carried], known, after)
         else:
             results = [n for n, r in enumerate(op.results) if known.has_storage(r)]
             for region in op.regions if results else ():
@@ -181,6 +191,13 @@ def _is_within(value: SSAValue, block: Block) -> bool:
     return at is block
 
 
+def condition_of(loop: scf.WhileOp) -> scf.ConditionOp:
+    """What ends the head of a `while`: whether it goes on, and what is handed to its body and out of it."""
+    last = loop.before_region.block.last_op
+    assert isinstance(last, scf.ConditionOp)
+    return last
+
+
 def _end(block: Block) -> scf.YieldOp:
     last = block.last_op
     assert isinstance(last, scf.YieldOp)
@@ -196,7 +213,13 @@ def _ties(function: func.FuncOp) -> Plan | list[tuple[Operation, int]]:
         plan.add(value)
     refused: list[tuple[Operation, int]] = []
     for op in loops_and_branches(function):
-        refused += _tie_loop(plan, op) if isinstance(op, scf.ForOp) else _tie_branches(plan, op)
+        match op:
+            case scf.ForOp():
+                refused += _tie_loop(plan, op)
+            case scf.WhileOp():
+                refused += _tie_while(plan, op)
+            case _:
+                refused += _tie_branches(plan, op)
     if refused:
         return refused
     ops = in_program_order(function.body, enters)
@@ -241,6 +264,23 @@ def _tie_loop(plan: Plan, loop: scf.ForOp) -> list[tuple[Operation, int]]:
             refused.append((loop, n + 3))
     if not refused and swapped:
         plan.rotations[loop] = _rotation(plan, loop, swapped)
+    return refused
+
+
+def _tie_while(plan: Plan, loop: scf.WhileOp) -> list[tuple[Operation, int]]:
+    """A carried value has one buffer in head and body, and after the loop: `while` swaps none."""
+    condition, end = condition_of(loop), _end(loop.after_region.block)
+    refused: list[tuple[Operation, int]] = []
+    for n, head in enumerate(loop.before_region.block.args):
+        if not plan.residences.has_storage(head):
+            continue
+        body, result = loop.after_region.block.args[n], loop.results[n]
+        if not (plan.tie(loop.arguments[n], head) and plan.tie(body, head) and plan.tie(result, head)):
+            refused.append((loop, n))
+        elif not plan.tie(condition.args[n], head):
+            refused.append((condition, n + 1))
+        elif not plan.tie(end.operands[n], head):
+            refused.append((end, n))
     return refused
 
 

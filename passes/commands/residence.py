@@ -211,6 +211,12 @@ def _resident_values(op: Operation, resident: dict[SSAValue, None]) -> Iterator[
             for init, arg, end, result in zip(op.iter_args, body.args[1:], _yielded(body), op.results, strict=True):
                 if init in resident or end in resident or arg in resident:
                     yield from (arg, result) if not is_block(arg) else ()
+        case scf.WhileOp():
+            before, after = op.before_region.block, op.after_region.block
+            ends = (op.arguments, _yielded(after), before.args, after.args, op.results)
+            for each in zip(*ends, strict=True):
+                if any(v in resident for v in each):
+                    yield from (v for v in each[2:] if not is_block(v))
         case scf.IfOp() if op.results:
             for result, *ends in zip(op.results, *(_yielded(r.block) for r in op.regions), strict=True):
                 if result in scalars and any(end in resident for end in ends):

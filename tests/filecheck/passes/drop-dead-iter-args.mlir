@@ -97,3 +97,28 @@ func.func @waits(%a: tensor<8xf32>, %n: i32) {
   }
   func.return
 }
+
+// Changes: a branch gives only what is read after it, also where it stands in another one.
+// CHECK-LABEL: func.func @unread_results
+// CHECK: %[[R:.*]] = scf.if %{{.*}} -> (f32) {
+// CHECK-NOT: arith.subf
+// CHECK: scf.if %{{.*}} {
+// CHECK: scf.yield %{{.*}} : f32
+// CHECK: tl.store %{{.*}}, %[[R]]
+func.func @unread_results(%p: !tl.ptr<f32>, %c: i1, %x: f32) {
+  %a, %b = scf.if %c -> (f32, f32) {
+    %s = arith.subf %x, %x : f32
+    %i = scf.if %c -> (f32) {
+      tl.store %p, %x : !tl.ptr<f32>, f32
+      scf.yield %s : f32
+    } else {
+      scf.yield %x : f32
+    }
+    scf.yield %i, %x : f32, f32
+  } else {
+    %d = arith.mulf %x, %x : f32
+    scf.yield %x, %d : f32, f32
+  }
+  tl.store %p, %b : !tl.ptr<f32>, f32
+  func.return
+}

@@ -261,3 +261,33 @@ func.func @batch(%p: !tl.ptr<f32>) {
   tl.store_region %r, %d : !ahbm.region<f32, 3>, tensor<2x16x16xf32>
   func.return
 }
+
+// Changes: a `while` keeps its scalars; a carried block has one buffer in head, body and after it.
+// CHECK-LABEL: func.func @until
+// CHECK: ahbm.dma_read %{{.*}}, %[[T:.*]] : {{.*}}
+// CHECK: scf.while (%{{.*}} = %{{.*}}) : (i32) -> i32 {
+// CHECK: scf.condition(%{{.*}}) %{{.*}} : i32
+// CHECK: ahbm.math "add" ins(%[[T]], %[[T]] : {{.*}}) out(%[[T]] : {{.*}})
+// CHECK: ahbm.load_scalar
+// CHECK: scf.yield %{{.*}} : i32
+// CHECK: ahbm.dma_write %[[T]], %{{.*}}
+func.func @until(%p: !tl.ptr<f32>, %next: !tl.ptr<i32>, %first: i32) {
+  %z = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %n = arith.constant 16 : i64
+  %zero = arith.constant 0 : i32
+  %r = ahbm.region %p[%z] sizes(%n) strides(%one) lo(%z) hi(%n) {axes = ["affine"]} : !tl.ptr<f32> -> !ahbm.region<f32, 1>
+  %x = tl.load_region %r : !ahbm.region<f32, 1> -> tensor<16xf32>
+  %at, %total = scf.while (%i = %first, %t = %x) : (i32, tensor<16xf32>) -> (i32, tensor<16xf32>) {
+    %c = tl.cmp "sge", %i, %zero : i32, i32 -> i1
+    scf.condition(%c) %i, %t : i32, tensor<16xf32>
+  } do {
+  ^bb0(%i: i32, %t: tensor<16xf32>):
+    %twice = arith.addf %t, %t : tensor<16xf32>
+    %q = tl.addptr %next, %i : !tl.ptr<i32>, i32 -> !tl.ptr<i32>
+    %j = tl.load %q : !tl.ptr<i32> -> i32
+    scf.yield %j, %twice : i32, tensor<16xf32>
+  }
+  tl.store_region %r, %total : !ahbm.region<f32, 1>, tensor<16xf32>
+  func.return
+}
