@@ -165,7 +165,7 @@ class _Walk:
         if made is not None:
             if made.name_hint is None:
                 made.name_hint = op.results[0].name_hint
-            op.results[0].replace_all_uses_with(made)
+            self.e.replace(op.results[0], made)
             self.old.append(op)
 
     def _loop(self, loop: scf.ForOp) -> None:
@@ -181,7 +181,7 @@ class _Walk:
             [body.args[0], *(body.args[n + 1] for n in kept)], inner.args[: len(kept) + 1], strict=True
         ):
             arg.name_hint = old.name_hint
-            old.replace_all_uses_with(arg)
+            e.replace(old, arg)
         outside = {c: e.storage[c] for c in carried}
         for c, arg in zip(carried, inner.args[len(kept) + 1 :], strict=True):
             arg.name_hint = e.storage[c].name_hint
@@ -192,7 +192,7 @@ class _Walk:
         e.storage.update(outside)
         for n, result in zip(kept, new.results[: len(kept)], strict=True):
             result.name_hint = loop.results[n].name_hint
-            loop.results[n].replace_all_uses_with(result)
+            e.replace(loop.results[n], result)
         for c, result in zip(rotation.results if rotation else (), new.results[len(kept) :], strict=True):
             if c is not None:
                 e.storage[c] = result
@@ -243,7 +243,7 @@ class _Walk:
             self._yield(end, kept, [])
         for n, result in zip(kept, new.results, strict=True):
             result.name_hint = op.results[n].name_hint
-            op.results[n].replace_all_uses_with(result)
+            e.replace(op.results[n], result)
         self.old.append(op)
 
     def _yield(self, end: scf.YieldOp, kept: list[int], buffers: list[SSAValue]) -> None:

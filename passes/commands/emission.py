@@ -33,6 +33,7 @@ class Emission:
         self.indices: dict[SSAValue, SSAValue] = {}
         self.views: dict[SSAValue, SSAValue] = {}
         self.bases: dict[SSAValue, SSAValue] = {}
+        self._replaced: dict[SSAValue, SSAValue] = {}
         self._entry = entry
         self._last_alloc: Operation | None = None
         assert entry.first_op is not None
@@ -72,6 +73,17 @@ class Emission:
 
     def constant(self, value: int) -> SSAValue:
         return self.insert(arith.ConstantOp(IntegerAttr(value, i64))).result
+
+    def replace(self, old: SSAValue, new: SSAValue) -> None:
+        """Let a scalar of PE_CPU take the place of an older one; what the analysis knows still names that."""
+        old.replace_all_uses_with(new)
+        self._replaced[old] = new
+
+    def present(self, value: SSAValue) -> SSAValue:
+        """What stands for a scalar that the analysis names."""
+        while value in self._replaced:
+            value = self._replaced[value]
+        return value
 
     # --- what stands for a value ---
 

@@ -60,7 +60,7 @@ def _hand_on(e: Emission, result: SSAValue, buffer: SSAValue) -> None:
     if e.residences[result] is not Residence.BUFFER and result.uses:
         read = e.insert(ahbm.ReadScalarOp(buffer)).result
         read.name_hint = result.name_hint
-        result.replace_all_uses_with(read)
+        e.replace(result, read)
 
 
 def atomic(e: Emission, op: Operation) -> None:

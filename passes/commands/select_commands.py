@@ -72,7 +72,7 @@ def _pointers(e: Emission, op: Operation) -> None:
     known = e.residences.analysis.of(result)
     if result in e.indices:
         assert known is not None and known.base is not None
-        e.bases[result], e.views[result] = known.base, e.indices[result]
+        e.bases[result], e.views[result] = e.present(known.base), e.indices[result]
         return
     match op:
         case tl.SplatOp():

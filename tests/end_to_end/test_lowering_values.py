@@ -62,6 +62,10 @@ VECTORS: dict[str, tuple[str, Any]] = {
     "no iteration at all": _vector("c = a\nfor t in range(n - 5):\n    c = c + b\ntl.store(o + i, c)"),
     "a branch that changes a block": _vector("if n > 3:\n    a = a + b\nelse:\n    a = a - b\ntl.store(o + i, a * b)"),
     "a branch that leaves a block alone": _vector("c = a\nif n < 3:\n    c = c * b\ntl.store(o + i, c + a)"),
+    "a branch gives a pointer and a mask": _vector(
+        "if n > 3:\n    p = x + 2\n    m = a > 0\nelse:\n    p = y\n    m = b > 0\n"
+        "tl.store(o + i, tl.load(p + i, mask=m & (i < 14), other=0.5))"
+    ),
     "a branch in a loop": _vector(
         "for t in range(n):\n    if t % 2 == 0:\n        a = a + b\n    else:\n        b = a * 0.5\n"
         "tl.store(o + i, a - b)"
