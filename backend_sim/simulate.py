@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from io import StringIO
@@ -93,11 +93,11 @@ def _simulate(launches: Sequence[Launch], values: bool, exact: bool, partial: bo
                 if pe not in scratches:
                     scratches[pe] = PeMemory(_scratch(machine), memory.space(pe))
                 pe_values = PeValues(pe, scratches[pe], device)
-            works, slices = _works(program, pe, launch.programs[pe])
-            work[pe] = PeWork(works, slices, pe_values)
+            work[pe] = _work(program, pe, launch.programs[pe], pe_values)
+        again = not program.reads_values
         told.append({"kernel": launch.name, "grid": list(launch.grid), "start": start, "program": _hash(launch)})
         try:
-            now, handled = execute(machine, index, start, work, sites, log, numbers, exact=exact)
+            now, handled = execute(machine, index, start, work, sites, log, numbers, exact=exact, again=again)
             events += handled
             told[-1]["end"] = now
             began = time.perf_counter()
@@ -148,21 +148,24 @@ def _scratch(machine: Machine) -> Array:
     return np.full(machine.pe.tcm.scratch_bytes, 0xFF, np.uint8)
 
 
-def _works(program: Program, pe: int, ids: Sequence[ProgramId]) -> tuple[list[Work], Collection[int]]:
-    """The programs of a PE with what they share with others, and the slices (by owner) that they may touch."""
+def _work(program: Program, pe: int, ids: Sequence[ProgramId], values: PeValues | None) -> PeWork:
+    """The programs of a PE, and the slices (by owner) that they may touch."""
     launch, view = program.launch, program.view(pe)
-    slices: Collection[int] = view.owners_of(_arguments(launch))
+    slices = view.owners_of(_arguments(launch))
+    certain = len(slices) == 1
     commands = [partial(program.commands, number, pe) for number in ids]
     numbers = [launch.number(number) for number in ids]
     if program.reads_values or len(ids) == 1:
         # What reads values is only like itself.
-        return [Work(n, c) for n, c in zip(numbers, commands, strict=True)], slices
+        return PeWork([Work(n, c) for n, c in zip(numbers, commands, strict=True)], slices, values, certain)
     lanes = program.lanes if len(ids) >= FEWEST else None
     alike = lanes.alike(program.arguments, ids, view) if lanes is not None else None
     if alike is None:
         keys = [partial(_key, c) for c in commands]
-        return [Work(n, c, k) for n, c, k in zip(numbers, commands, keys, strict=True)], slices
-    return [Work(n, c, k) for n, c, k in zip(numbers, commands, alike.classes, strict=True)], alike.slices
+        works = [Work(n, c, k) for n, c, k in zip(numbers, commands, keys, strict=True)]
+        return PeWork(works, slices, values, certain)
+    works = [Work(n, c, k) for n, c, k in zip(numbers, commands, alike.classes, strict=True)]
+    return PeWork(works, alike.slices, values, certain=True)
 
 
 def _key(commands: Callable[[], Commands]) -> Any:

@@ -134,8 +134,10 @@ def run(
     machine: Machine = MACHINE,
     keys: bool = False,
     exact: bool = False,
+    certain: bool = False,
 ) -> OpLog:
-    """Run one program on PE 0, or for each PE its programs. `slices` says which slices a PE may use (0 if not given).
+    """Run one program on PE 0, or for each PE its programs. `slices` says which slices a PE may use (0 if not given),
+    `certain` that it does.
 
     With `keys` it is known which programs of a PE are equal, so that they need not be run again and again; `exact`
     does so. The attribution is checked on the way.
@@ -147,7 +149,7 @@ def run(
         texts = [repr(p) for p in todo]
         classes = [texts.index(text) if keys else None for text in texts]
         works = [Work(i, partial(_given, p), key) for i, (p, key) in enumerate(zip(todo, classes, strict=True))]
-        work[pe] = PeWork(works, (slices or {}).get(pe, (0,)))
+        work[pe] = PeWork(works, (slices or {}).get(pe, (0,)), certain=certain)
     execute(machine, 0, 0, work, SITES, log, exact=exact)
     built = log.build({}, SITES)
     assert attribute(built).total_ps == built.latency_ps

@@ -14,10 +14,11 @@ is a request of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
-from .commands import Bursts, Composite, Once, Range, Stream
-from .hbm import Way
-from .paths import DMA_WRITE, FETCH, GEMM, ISSUE, MATH, STORE, Completion, Path, step
+from .calendar import order_of
+from .commands import Composite, Once, Range, Stream
+from .paths import FETCH, GEMM, ISSUE, MATH, STORE, Completion, Path, step
 from .pe import (
     ON_DMA_READ,
     ON_DMA_WRITE,
@@ -31,15 +32,16 @@ from .pe import (
     STAGE_MATH,
     STAGE_SEND,
     STAGE_STORE,
+    WRITES,
     Pe,
     Ready,
-    book_write,
-    order_of,
 )
-from .reads import Arrival, GroupReads
-from .recurrence import later, run_group
+from .reads import Arrival, GroupReads, TileReads
+from .recurrence import later, run_group, run_tile
 from .server import Server
 from .trains import Train
+from .transfers import Transit, send_write
+from .way import Way
 
 Waits = list[Completion]
 
@@ -129,6 +131,7 @@ class CompositeFlow:
             self._end_tiles(ready)
             return
         self.tiles, self.outputs_left, self.first = tiles, tiles.across_m * tiles.across_n, 0
+        self.staged = 0  # tiles that are on their way from FETCH to STORE one request at a time
         self.fetch_gate, self.math_gate = Gate(pe, hazards.fetch), Gate(pe, hazards.math)
         self.store_gate, self.send_gate = Gate(pe, hazards.store), Gate(pe, hazards.send)
         # What streams through one server alone, in the order of its tiles, needs no request per tile.
@@ -141,17 +144,23 @@ class CompositeFlow:
         pe, tiles = self.pe, self.tiles
         sent, path = ready
         self.count = min(pe.machine.pe.sched.stream_tiles, tiles.count - self.first)
-        owners = self._owners()
-        self.reads = GroupReads(ready, self.count, len(owners))
-        if owners:
-            self._start(sent)
-            self.window = sent if self.window is None else self.window
-        else:
+        ways = [pe.way(owner) for owner in self._owners()]
+        if not ways:
+            self.reads = GroupReads(ready, self.count, 0)
             pe.request(sent, order_of(self.record, STAGE_ARRIVAL, self.first), self._nothing_to_read, None)
-        for number, owner in enumerate(owners):
-            way = pe.way(owner)
+            return
+        self._start(sent)
+        self.window = sent if self.window is None else self.window
+        if pe.exact or any(way.ordered() for way in ways):
+            self.tile_reads = TileReads(ready, self._parts(), partial(self._released, sent))
+            arrive = self._arrive_each
+            self.tile_reads.start()
+        else:
+            self.reads = GroupReads(ready, self.count, len(ways))
+            arrive = self._arrive
+        for number, way in enumerate(ways):
             order = order_of(self.record, STAGE_ARRIVAL, self.first + number)
-            pe.request(sent + way.request_ps, order, self._arrive, (way, sent, path), way.slice)
+            pe.calendar.request(sent + way.request_ps, order, arrive, (way, sent, path), way.slice.ordered)
 
     def _nothing_to_read(self, _now: int, _argument: None) -> None:
         self.fetch_gate.when(self._group_ready)
@@ -177,33 +186,94 @@ class CompositeFlow:
                 owners.update((owner, None) for owner, _, _ in stream.of(self._tile_of(which, tile)))
         return list(owners)
 
+    def _parts(self) -> list[int]:
+        """How many reads each tile of the group waits for."""
+        tiles = range(self.first, self.first + self.count)
+        return [sum(len(stream.of(self._tile_of(which, tile))) for stream, which in self._streams()) for tile in tiles]
+
     def _arrive(self, now: int, argument: tuple[Way, int, Path]) -> None:
         """All reads of the group that go to one slice arrive there, A before B."""
         way, sent, path = argument
         pe, reads = self.pe, self.reads
-        arrival = Arrival(reads, pe, way, now, self.record, sent, path)
+        arrival = Arrival(self.count, pe, way, now, self.record, sent, path)
         for stream, which in self._streams():
             if stream.shares is None:
                 if stream.owner == way.slice.owner:
-                    arrival.uniform(stream.tile_bytes)
+                    reads.merge(arrival.uniform(stream.tile_bytes))
             else:
-                arrival.tiles([stream.of(self._tile_of(which, self.first + i)) for i in range(self.count)])
+                shares = [stream.of(self._tile_of(which, self.first + i)) for i in range(self.count)]
+                reads.merge_each(arrival.tiles(shares))
         reads.arrivals_left -= 1
         if not reads.arrivals_left:
             pe.records.run(self.record, ON_DMA_READ, sent, reads.end - sent)
             self.fetch_gate.when(self._group_ready)
 
+    def _arrive_each(self, now: int, argument: tuple[Way, int, Path]) -> None:
+        """The same where other traffic can come between the data of the tiles."""
+        way, sent, path = argument
+        arrival, reads = Arrival(self.count, self.pe, way, now, self.record, sent, path), self.tile_reads
+
+        def ended(tile: int, transit: Transit) -> None:
+            reads.ended(tile, transit.ready)
+
+        for stream, which in self._streams():
+            for i in range(self.count):
+                for owner, size, bursts in stream.of(self._tile_of(which, self.first + i)):
+                    if owner == way.slice.owner:
+                        arrival.read(size, bursts, 2 * (self.first + i) + which, partial(ended, i))
+
+    def _released(self, sent: int, number: int, ready: Ready) -> None:
+        """A tile of the group is in TCM, and so are those before it."""
+        if number == self.count - 1 and ready[0] > sent:
+            self.pe.records.run(self.record, ON_DMA_READ, sent, ready[0] - sent)
+        self.fetch_gate.when(partial(self._tile_ready, self.first + number, ready))
+
+    def _tile_ready(self, tile: int, ready: Ready, hazard: Ready | None) -> None:
+        """It is known when FETCH may take a tile."""
+        time, path = later(ready, hazard)
+        self._start(time)
+        if not self._undisturbed():
+            self._request_tile(tile, time, path)
+            return
+        fetched, output = run_tile(
+            self.pe, self.record, self.tiles, (time, path), tile, self.math_gate.hazard, self.store_gate.hazard
+        )
+        self._fetched(tile, fetched)
+        if output is not None:
+            self._stored(output, tile)
+
+    def _undisturbed(self) -> bool:
+        """Whether no other command can ask for the servers of the PE before the end of this one, and no tile of this
+        one is still on its way through them."""
+        pe, idle = self.pe, not self.staged
+        return (
+            self.plain
+            and idle
+            and pe.active == 1
+            and not pe.singles
+            and self.math_gate.is_open
+            and self.store_gate.is_open
+        )
+
+    def _request_tile(self, tile: int, time: int, path: Path) -> None:
+        self.staged += 1
+        self.pe.request(time, order_of(self.record, STAGE_FETCH, tile), self._on_fetch, (tile, path))
+
+    def _fetched(self, tile: int, end: Ready) -> None:
+        """A tile has left FETCH: behind the last one of the group the next may come."""
+        if tile + 1 == self.first + self.count < self.tiles.count:
+            self.first += self.count
+            self._request_group(end)
+
     def _group_ready(self, hazard: Ready | None) -> None:
         """It is known when FETCH may take each tile of the group."""
-        pe, train = self.pe, self.reads.train().not_before(hazard)
+        train = self.reads.train().not_before(hazard)
         self._start(train.at(0)[0])
-        if self.plain and pe.active == 1 and not pe.singles and self.math_gate.is_open and self.store_gate.is_open:
+        if self._undisturbed():
             self._run_group(train)
             return
         for i in range(self.count):
-            time, path = train.at(i)
-            tile = self.first + i
-            pe.request(time, order_of(self.record, STAGE_FETCH, tile), self._on_fetch, (tile, path))
+            self._request_tile(self.first + i, *train.at(i))
 
     def _run_group(self, inputs: Train) -> None:
         """The whole group in one pass: nothing else can ask for these servers before its end."""
@@ -220,9 +290,7 @@ class CompositeFlow:
         tile, path = argument
         pe, tiles = self.pe, self.tiles
         end, path = self._serve(pe.fetch, now, path, FETCH, ON_FETCH, tiles.fetch_ps)
-        if tile + 1 == self.first + self.count < tiles.count:
-            self.first += self.count
-            self._request_group((end, path))
+        self._fetched(tile, (end, path))
         if tiles.k_math_before_ps:
             pe.request(end, order_of(self.record, STAGE_MATH, tile), self._on_math_before, (tile, path))
         else:
@@ -249,18 +317,18 @@ class CompositeFlow:
         end, path = self._serve((pe.gemm,), now, path, GEMM, ON_GEMM, tiles.gemm_ps)
         if tiles.k_math_ps:
             self._after_gate(self.math_gate, (end, path), STAGE_MATH, tile, self._on_k_math)
-        elif tile % tiles.across_k == tiles.across_k - 1:
-            self._output((end, path), tile)
+        else:
+            self._summed((end, path), tile)
 
     def _on_k_math(self, now: int, argument: tuple[int, Path]) -> None:
         tile, path = argument
-        ready = self._math(now, path, self.tiles.k_math_ps)
-        if tile % self.tiles.across_k == self.tiles.across_k - 1:
-            self._output(ready, tile)
+        self._summed(self._math(now, path, self.tiles.k_math_ps), tile)
 
-    def _output(self, ready: Ready, tile: int) -> None:
-        """The sum of an output tile is complete."""
-        if self.tiles.out_math_ps:
+    def _summed(self, ready: Ready, tile: int) -> None:
+        """A tile is added to its output tile, which may be complete now."""
+        if tile % self.tiles.across_k != self.tiles.across_k - 1:
+            self.staged -= 1
+        elif self.tiles.out_math_ps:
             self._after_gate(self.math_gate, ready, STAGE_MATH, tile, self._on_out_math)
         else:
             self._after_gate(self.store_gate, ready, STAGE_STORE, tile, self._on_store)
@@ -272,6 +340,7 @@ class CompositeFlow:
 
     def _on_store(self, now: int, argument: tuple[int, Path]) -> None:
         tile, path = argument
+        self.staged -= 1
         self._stored(self._serve(self.pe.store, now, path, STORE, ON_STORE, self.tiles.store_ps), tile)
 
     def _stored(self, ready: Ready, tile: int) -> None:
@@ -290,18 +359,13 @@ class CompositeFlow:
             self._output_ended((now, path))
             return
         self.outputs_left += len(shares) - 1
-        for owner, size, bursts in shares:
-            way = pe.way(owner)
-            sending, head, _, _ = way.write(size)
-            base = path if now >= pe.send.busy else pe.send.path
-            sent = pe.send.book(now, path, self.record, DMA_WRITE, sending)[0] - sending
-            order = order_of(self.record, STAGE_SEND, tile)
-            pe.request(sent + head, order, self._on_write, (way, size, bursts, (sent, base)), way.slice)
+        for part, (owner, size, bursts) in enumerate(shares):
+            order = order_of(self.record, STAGE_SEND, tile * len(shares) + part, WRITES)
+            send_write(pe, pe.way(owner), size, bursts, order, self.record, now, path, self._written)
 
-    def _on_write(self, now: int, argument: tuple[Way, int, Bursts, Ready]) -> None:
-        way, size, bursts, (sent, path) = argument
-        end, path = book_write(self.pe, way, size, bursts, now, sent, path, self.record)
-        self.pe.records.run(self.record, ON_DMA_WRITE, sent, end - sent)
+    def _written(self, transit: Transit) -> None:
+        end, path = transit.ready
+        self.pe.records.run(self.record, ON_DMA_WRITE, transit.sent, end - transit.sent)
         self._output_ended((end, path))
 
     def _after_gate(
@@ -311,7 +375,8 @@ class CompositeFlow:
 
         def request(hazard: Ready | None) -> None:
             time, path = later(ready, hazard)
-            self.pe.request(time, order_of(self.record, stage, tile), handler, (tile, path))
+            order = order_of(self.record, stage, tile, WRITES if stage == STAGE_SEND else 0)
+            self.pe.request(time, order, handler, (tile, path))
 
         gate.when(request)
 

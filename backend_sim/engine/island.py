@@ -1,10 +1,10 @@
-"""PEs that share slices, and the repetition in what they do.
+"""PEs that share slices or links, and the repetition in what they do.
 
-Programs that run alike on PEs that share slices soon fall into step: the island's state when one of them takes up a
+Programs that run alike on PEs that share them soon fall into step: the island's state when one of them takes up a
 program comes back. What happened in between will then happen again, for as long as every PE's programs go on alike;
 so those programs are entered into the op-log and time goes on behind them. The state is exact: what a PE is in the
-middle of follows from the key of its program, from when it started, and from when the slices served it since; to this
-comes until when, and by whom, each slice is taken. All of it counts from now.
+middle of follows from the key of its program, from when it started, and from when ordered slices and links served it
+since; to this comes until when, and by whom, each slice and link is taken. All of it counts from now.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Any, Protocol
 
 import simpy
 
-from .hbm import Slice
+from .network import Network
+from .paths import Holder, flatten
 from .pe import Pe
 
 # The state is looked at when the watched PE takes up a program, at most this often without success.
@@ -32,14 +33,14 @@ class Member(Protocol):
 
 
 class Island:
-    """PEs that may use the same slices. `epoch` is how far simulated time lies behind the clock: what has been
+    """PEs that use the same slices or links. `epoch` is how far simulated time lies behind the clock: what has been
     skipped.
     """
 
-    def __init__(self, clock: simpy.Environment, slices: Sequence[Slice]):
+    def __init__(self, clock: simpy.Environment, network: Network):
         self.epoch = 0
         self._clock = clock
-        self._slices = slices
+        self._network = network
         self._members: list[Member] = []
         self._watched: Member | None = None
         self._seen: dict[Any, tuple[int, list[int], int]] = {}
@@ -99,13 +100,26 @@ class Island:
         )
         slices = tuple(
             [
-                (s.available - now, s.holder, s.end - now, s.path, tuple([max(0, c - now) for c in s.channels]))
+                (s.owner, s.available - now, _held(s.holder, now), tuple([max(0, c - now) for c in s.channels]))
+                for s in self._network.slices.values()
                 if s.available > now
-                else None
-                for s in self._slices
             ]
         )
-        return pes, slices
+        links = tuple(
+            [
+                (link.number, link.busy - now, link.tail - now, link.last and link.last.number, _held(link.holder, now))
+                for link in self._network.links.values()
+                if link.tail > now or link.busy > now
+            ]
+        )
+        return pes, slices, links
+
+
+def _held(holder: Holder | None, now: int) -> Any:
+    if holder is None or holder.end is None:
+        return holder and holder.pe
+    node, steps = flatten(holder.path)
+    return holder.pe, holder.end - now, node, tuple(steps)
 
 
 def _left(member: Member) -> int:

@@ -8,12 +8,50 @@ one record and part run into one, so a chain stays short however many tiles foll
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
 
 from ..oplog import PART_OF_KIND, PARTS
 
-# A path is a node (int) or a step (tuple); the recursive alias is for readers, checkers see the union.
+
+class Holder(Protocol):
+    """Who holds a link or a slice: a transfer of a PE. `end` is when the PE sees it end, None until that is known, and
+    `path` leads there."""
+
+    @property
+    def pe(self) -> int: ...
+
+    @property
+    def end(self) -> int | None: ...
+
+    @property
+    def path(self) -> Path: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """The path to `end` of what waited for `holder`, `ps` of `part` later than `path`. Whether the holder ended in that
+    time, so that the path goes on from there, can be seen only when both have ended."""
+
+    holder: Holder
+    end: int
+    path: Path
+    record: int
+    part: int
+    ps: int
+
+    def seen(self) -> Path:
+        """The path, now that everything has ended."""
+        ended = self.holder.end
+        # A small transfer may end before the one that held the slice does; then it did not wait for that.
+        if ended is not None and self.end - self.ps < ended <= self.end:
+            return step(self.holder.path, self.record, self.part, self.end - ended)
+        return step(self.path, self.record, self.part, self.ps)
+
+
+# A path is a node (int), a step (tuple), or seen later; the recursive alias is for readers, checkers see the union.
 Step = tuple["Path", int, int, int]
-Path = int | Step
+Path = int | Step | Behind
 
 START = -1
 ISSUE, DMA_READ, FETCH, GEMM, MATH, STORE, DMA_WRITE, COPY, IPCQ, QUEUE, WAIT, IDLE = range(len(PARTS))
@@ -30,11 +68,16 @@ def step(previous: Path, record: int, part: int, ps: int) -> Path:
 
 
 def flatten(path: Path) -> tuple[int, list[tuple[int, int, int]]]:
-    """(node, [(record, part, ps)]) of a path, the last step first."""
+    """(node, [(record, part, ps)]) of a path, the last step first. All that it waited for must have ended."""
     steps: list[tuple[int, int, int]] = []
-    while isinstance(path, tuple):
-        steps.append(path[1:])
-        path = path[0]
+    while not isinstance(path, int):
+        if isinstance(path, Behind):
+            path = path.seen()
+            continue
+        path, record, part, ps = path
+        if steps and steps[-1][:2] == (record, part):
+            ps += steps.pop()[2]
+        steps.append((record, part, ps))
     return path, steps
 
 

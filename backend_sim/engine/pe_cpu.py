@@ -15,6 +15,7 @@ from .commands import Command, Composite, Compute, Fill, Hold, Issued, ReadValue
 from .composite import CompositeFlow
 from .paths import ISSUE, START, Completion, Path, step
 from .pe import Pe
+from .transfers import Transfer
 
 # Takes the answer to the last ReadValues (None after other commands), gives the next command.
 Commands = Generator[Command, Any, None]
@@ -99,7 +100,9 @@ class PeCpu:
             )
             return done
         else:
-            self._when_free(command.writes, record, time, pe.entry_dma, lambda r: pe.transfer(command, record, r, done))
+            self._when_free(
+                command.writes, record, time, pe.entry_dma, lambda r: Transfer(pe, command, record, r, done)
+            )
             if command.blocking:
                 return done
             pe.flights.add(done, command.reads, command.writes, scheduled=False)
@@ -111,7 +114,7 @@ class PeCpu:
         record: int,
         time: int,
         entry: int,
-        start: Callable[[tuple[int, Path]], None],
+        start: Callable[[tuple[int, Path]], object],
     ) -> None:
         """Call `start` with the time (and its path) from which the bytes that a sent command writes are free."""
         users = self.pe.flights.users(writes)

@@ -1,14 +1,22 @@
-"""The streamed reads of one group of tiles: when the data of each tile are in TCM."""
+"""The streamed reads of one group of tiles: when the data of each tile are in TCM.
+
+Where nothing comes in between (`GroupReads`) that is known for all tiles as soon as their requests are at the slices;
+else (`TileReads`) for each tile as its packets arrive.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from .calendar import order_of
 from .commands import Share
-from .hbm import Way
-from .paths import DMA_READ, Path, step
-from .pe import ON_HBM, Pe, Ready, book_read, came_from, hold
+from .flight import Flight, uniform
+from .network import Passage
+from .paths import DMA_READ, START, Path, step
+from .pe import ON_HBM, ON_NOC, STAGE_DATA, Pe, Ready
 from .trains import Piece, Train
+from .transfers import Read, Transit, path_to
+from .way import Way
 
 
 class GroupReads:
@@ -56,33 +64,121 @@ def _single(tile: int, ready: Ready) -> Piece:
     return Piece(tile, time, 0, 1, lambda _i, _t: path)
 
 
+class TileReads:
+    """Reads of `parts[i]` parts for tile i, sent at one instant (`ready`). `release` takes the tiles in their order,
+    each with the instant from which FETCH can take it."""
+
+    def __init__(self, ready: Ready, parts: Sequence[int], release: Callable[[int, Ready], None]):
+        self._left = list(parts)
+        self._ready = [ready] * len(parts)
+        self._latest = ready
+        self._next = 0
+        self._release = release
+
+    def start(self) -> None:
+        """Release the tiles that wait for nothing."""
+        while self._next < len(self._left) and not self._left[self._next]:
+            tile, self._next = self._next, self._next + 1
+            if self._ready[tile][0] >= self._latest[0]:
+                self._latest = self._ready[tile]
+            self._release(tile, self._latest)
+
+    def ended(self, tile: int, ready: Ready) -> None:
+        """A part of a tile is in TCM."""
+        if ready[0] >= self._ready[tile][0]:
+            self._ready[tile] = ready
+        self._left[tile] -= 1
+        if tile == self._next and not self._left[tile]:
+            self.start()
+
+
 class Arrival:
     """The reads of a group at one slice, where all arrive at `now`; it takes them one after the other."""
 
-    def __init__(self, reads: GroupReads, pe: Pe, way: Way, now: int, record: int, sent: int, path: Path):
-        self.reads, self.pe, self.way, self.now, self.record = reads, pe, way, now, record
+    def __init__(self, count: int, pe: Pe, way: Way, now: int, record: int, sent: int, path: Path):
+        self.count, self.pe, self.way, self.now, self.record = count, pe, way, now, record
         self.sent, self.path = sent, path
 
-    def uniform(self, tile_bytes: int) -> None:
+    def uniform(self, tile_bytes: int) -> Train:
         """Every tile reads `tile_bytes` here."""
-        held, data, _ = self.way.read(tile_bytes)
-        count, record, slice_ = self.reads.count, self.record, self.way.slice
+        held, _, passage = self.way.read(tile_bytes)
+        count, record, slice_, pe = self.count, self.record, self.way.slice, self.pe
         start, _, _ = slice_.reserve(self.now, count * held, (), self.way.burst_ps)
-        first = start + data
-        base, base_end = came_from(self.pe, slice_, self.now, start, first, self.sent, self.path, record)
-        piece = Piece(0, first, held, count, lambda _, time: step(base, record, DMA_READ, time - base_end))
-        self.pe.records.series(record, ON_HBM, start, held, held, count, slice_.owner)
-        hold(self.pe, slice_, piece.last, piece.path(count - 1, piece.last))
-        self.reads.merge(Train([piece]))
+        if slice_.ordered:
+            pe.served.append(start - pe.start)
+        group, first = _Group(pe, record, passage), start + self.way.burst_ps
+        before, slice_.holder = slice_.holder, group
+        found = uniform(passage[0], first, self.way.gap_ps, held, count, group) if len(passage) == 1 else None
+        if found is not None:
+            end, period, links = found
+            if pe.logs_links:
+                for link, at, work, distance in links:
+                    pe.records.series(record, ON_NOC, at, work, distance, count, link)
+            progressions = [(0, end, period, count)]
+        else:
+            for i in range(count):
+                group.depart(first + i * held, self.way.gap_ps)
+            progressions = _progressions(group.ends)
+        end = progressions[0][1]
+        waited = start - self.now
+        foreign = waited > 0 and before is not None and before.pe != pe.number
+        queue, holder = (waited, None) if foreign else (0, before if waited else None)
+        led = path_to(end, self.sent, self.path, record, DMA_READ, queue, holder)
+        train = Train([Piece(*p, lambda _, time: step(led, record, DMA_READ, time - end)) for p in progressions])
+        pe.records.series(record, ON_HBM, start, held, held, count, slice_.owner)
+        group.end, group.path = train.at(count - 1)
+        return train
 
-    def tiles(self, shares: Sequence[Sequence[Share]]) -> None:
+    def tiles(self, shares: Sequence[Sequence[Share]]) -> list[Ready]:
         """Tile i reads what of `shares[i]` lies here."""
         ready: list[Ready] = []
         for parts in shares:
-            latest: Ready = (self.sent, self.path)
+            ends: list[Transit] = []
             for owner, size, bursts in parts:
                 if owner == self.way.slice.owner:
-                    there = book_read(self.pe, self.way, size, bursts, self.now, self.sent, self.path, self.record)
-                    latest = there if there[0] >= latest[0] else latest
-            ready.append(latest)
-        self.reads.merge_each(ready)
+                    self.read(size, bursts, 0, ends.append)
+            # Of several that end together the last counts.
+            last = max(reversed(ends), key=lambda transit: transit.ready[0], default=None)
+            ready.append((self.sent, self.path) if last is None else last.ready)
+        return ready
+
+    def read(self, size: int, bursts: tuple[int, ...], number: int, then: Callable[[Transit], None]) -> None:
+        """One read of the group, with its number in it."""
+        order = order_of(self.record, STAGE_DATA, number)
+        Read(self.pe, self.way, size, bursts, order, self.record, self.now, self.sent, self.path, then)
+
+
+class _Group(Flight):
+    """Equal messages that nothing comes in between, one after the other."""
+
+    __slots__ = ("_record", "_unit", "ends")
+
+    def __init__(self, unit: Pe, record: int, passage: Passage):
+        super().__init__(unit.number, passage, unit.calendar.request_ordered, 0, logs=unit.logs_links)
+        self._unit, self._record = unit, record
+        self.path = START
+        self.ends: list[int] = []
+
+    def depart(self, first: int, gap: int = 0, last: int = 0) -> None:
+        self._leg = self._leg % len(self._passage)
+        super().depart(first, gap, last)
+
+    def booked(self, link: int, start: int, work: int) -> None:
+        self._unit.records.run(self._record, ON_NOC, start, work, link)
+
+    def arrived(self, time: int) -> None:
+        self.ends.append(time)
+
+
+def _progressions(times: Sequence[int]) -> list[tuple[int, int, int, int]]:
+    """(first, time, distance, count) of arithmetic progressions that make up `times`."""
+    found: list[tuple[int, int, int, int]] = []
+    i = 0
+    while i < len(times):
+        j = i + 1
+        while j + 1 < len(times) and times[j + 1] - times[j] == times[i + 1] - times[i]:
+            j += 1
+        j = min(j + 1, len(times))
+        found.append((i, times[i], times[i + 1] - times[i] if j - i > 1 else 0, j - i))
+        i = j
+    return found

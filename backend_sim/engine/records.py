@@ -23,12 +23,13 @@ Row = list[int]
 class ProgramRecords:
     """The records of one program that is running; a record is known by its number in it."""
 
-    __slots__ = ("_chains", "_open", "rows", "runs")
+    __slots__ = ("_chains", "_open", "_paths", "rows", "runs")
 
     def __init__(self) -> None:
         self.rows: list[Row] = []
         self.runs: list[list[int]] = []
-        self._chains: dict[int, Path] = {}
+        self._chains: dict[int, list[tuple[int, int, int]]] = {}
+        self._paths: list[tuple[int, Path, int]] = []
         self._open: dict[tuple[int, int, int, int], list[int]] = {}
 
     def issue(self, site: int, start: int, end: int, cause: int) -> int:
@@ -40,16 +41,22 @@ class ProgramRecords:
         """A record's execution: `part` is what its own service counts as, `path` what led to its end."""
         row = self.rows[record]
         row[START], row[END] = start, end
-        row[CAUSE], steps = flatten(path)
-        plain = all(of == record and p in (part, ISSUE, QUEUE) for of, p, _ in steps) and part not in (ISSUE, QUEUE)
-        if plain and len(steps) <= 3:
-            for _, p, ps in steps:
-                if p == ISSUE:
-                    row[ENTRY] += ps
-                elif p == QUEUE:
-                    row[QUEUED] += ps
-        else:
-            self._chains[record] = path
+        self._paths.append((record, path, part))
+
+    def close(self) -> None:
+        """All records of the program have ended: say what they waited for."""
+        for record, path, part in self._paths:
+            row = self.rows[record]
+            row[CAUSE], steps = flatten(path)
+            plain = all(of == record and p in (part, ISSUE, QUEUE) for of, p, _ in steps) and part not in (ISSUE, QUEUE)
+            if plain and len(steps) <= 3:
+                for _, p, ps in steps:
+                    if p == ISSUE:
+                        row[ENTRY] += ps
+                    elif p == QUEUE:
+                        row[QUEUED] += ps
+            else:
+                self._chains[record] = steps
 
     def segments(self) -> list[tuple[int, int, int, int]]:
         """(record, of, part, ps) of the records on the path that ends the program, in time within a record.
@@ -62,7 +69,7 @@ class ProgramRecords:
         while node != NO_CAUSE:
             record, is_end = divmod(node, 2)
             if is_end and record in self._chains:
-                found += [(record, *s) for s in reversed(flatten(self._chains[record])[1])]
+                found += [(record, *s) for s in reversed(self._chains[record])]
             node = self.rows[record][CAUSE if is_end else ISSUE_CAUSE]
         return sorted(found, key=lambda row: row[0])
 
@@ -113,9 +120,10 @@ class ProgramRecords:
 
 
 class Log:
-    """All programs of a simulation. Build the op-log with `build`."""
+    """All programs of a simulation, or of a part of one. Build the op-log with `build`."""
 
-    def __init__(self) -> None:
+    def __init__(self, links: dict[str, int] | None = None) -> None:
+        self.links = {} if links is None else links  # numbers of links, by name
         self._programs: list[tuple[int, ...]] = []
         self._records: list[Row] = []
         self._segments: list[tuple[int, int, int, int]] = []
@@ -123,6 +131,7 @@ class Log:
 
     def records_of(self, start: int, ran: ProgramRecords) -> tuple[int, int]:
         """Keep the records of a program that ran from `start` on; returns (first row, rows)."""
+        ran.close()
         first, rows = len(self._records), len(ran.rows)
         base = [0] * len(RECORD_COLUMNS)
         for column in _TIMES:
@@ -131,6 +140,14 @@ class Log:
         self._segments += [(r + first, of + first, part, ps) for r, of, part, ps in ran.segments()]
         self._runs += sorted([r + first, e, s, at - start, d, p, c] for r, e, s, at, d, p, c in ran.runs)
         return first, rows
+
+    def extend(self, other: Log) -> None:
+        """Take over what another log has collected."""
+        first = len(self._records)
+        self._records += other._records
+        self._segments += [(r + first, of + first, part, ps) for r, of, part, ps in other._segments]
+        self._runs += [[r + first, *rest] for r, *rest in other._runs]
+        self._programs += [(*p[:5], p[5] + first, *p[6:]) for p in other._programs]
 
     def program(
         self, launch: int, pe: int, program: int, start: int, end: int, first: int, rows: int, number: int

@@ -47,6 +47,23 @@ def run_group(
     return fetched, outputs
 
 
+def run_tile(
+    pe: Pe, record: int, tiles: Tiles, ready: Ready, tile: int, math_hazard: Ready | None, store_hazard: Ready | None
+) -> tuple[Ready, Ready | None]:
+    """The same for one tile: returns when it has left FETCH, and its output tile if that is complete in TCM now."""
+    for lane, server in enumerate(pe.fetch):
+        ready = _book(pe, server, record, FETCH, ON_FETCH, ready, tiles.fetch_ps, lane)
+    fetched = ready
+    if tiles.k_math_before_ps:
+        ready = _book(pe, pe.math, record, MATH, ON_MATH, ready, tiles.k_math_before_ps, 0)
+    ready = _book(pe, pe.gemm, record, GEMM, ON_GEMM, ready, tiles.gemm_ps, 0)
+    if tiles.k_math_ps:
+        ready = _book(pe, pe.math, record, MATH, ON_MATH, later(ready, math_hazard), tiles.k_math_ps, 0)
+    if tile % tiles.across_k != tiles.across_k - 1:
+        return fetched, None
+    return fetched, _output(pe, record, tiles, ready, math_hazard, store_hazard)
+
+
 def _output(
     pe: Pe, record: int, tiles: Tiles, ready: Ready, math_hazard: Ready | None, store_hazard: Ready | None
 ) -> Ready:

@@ -8,10 +8,11 @@ from typing import Any
 
 from ...dialects.errors import AhbmcError, Category, Fault, Place
 from ..oplog import Site
+from .calendar import Arrival
 from .commands import ReadValues
 from .island import Island
 from .paths import PARTS_OF_KIND
-from .pe import Arrival, Pe
+from .pe import Pe
 from .pe_cpu import Commands, PeCpu
 from .records import Log
 from .values import Pattern, PeValues
@@ -40,8 +41,7 @@ class Ran:
 
 @dataclass
 class PeRun:
-    """Runs the programs of a PE. `island` is there if other PEs use slices that it uses; if not, alike programs run
-    alike.
+    """Runs the programs of a PE. `island` is there if other PEs run with it; if not, alike programs run alike.
 
     `replay` false: each program is simulated, whatever it is like.
     """
@@ -109,7 +109,7 @@ class PeRun:
     def _program(self, work: Work, parts: Sequence[int]) -> Generator[Arrival, None, Ran]:
         pe, start = self.pe, self.end
         cpu = PeCpu(pe, work.commands(), parts, self._read_values)
-        yield from pe.drain()
+        yield from pe.calendar.drain()
         if not cpu.finished or pe.active or pe.singles:
             raise self._deadlock(cpu.site)
         self.end = pe.end

@@ -33,6 +33,10 @@ class PeValues:
     device: Device
     _programs: list[Callable[[], Sequence[Ended]]] = field(default_factory=list[Callable[[], Sequence[Ended]]])
 
+    def restart(self) -> None:
+        """The programs of the PE run again, from the first."""
+        self._programs = []
+
     def read(self, time: int, request: ReadValues, running: list[Traced | None]) -> Any:
         """What a request of PE_CPU finds at a time; `running` are the instances of its program, those executed become
         None.

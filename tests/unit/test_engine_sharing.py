@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from ahbmc.backend_sim.analysis.attribution import attribute
 from ahbmc.backend_sim.engine.commands import Command, Range
-from ahbmc.backend_sim.engine.hbm import Slice, Way
+from ahbmc.backend_sim.engine.network import Network
+from ahbmc.backend_sim.engine.way import Way
 from ahbmc.backend_sim.oplog import ENGINES, OpLog, busy_intervals
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -51,7 +52,8 @@ def test_a_shared_slice_is_served_in_the_order_of_arrival() -> None:
 
 def request_ps(pe: int) -> int:
     """From the sending of a read until it arrives at slice 0."""
-    return Way(MACHINE, pe, Slice(0)).request_ps
+    network = Network(MACHINE)
+    return Way(network, pe, network.slice_of(0)).request_ps
 
 
 @pytest.mark.parametrize(("late", "queue"), [(0, [0, 16_000]), (-1, [15_999, 0]), (1, [0, 15_999])])

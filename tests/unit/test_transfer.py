@@ -5,7 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from ahbmc.backend_sim.engine.hbm import Slice, Way
+from ahbmc.backend_sim.engine.network import Network
+from ahbmc.backend_sim.engine.way import Way
 from ahbmc.backend_sim.target.machine_file import load_machine
 from ahbmc.backend_sim.target.quantities import Rate, round_half_up, service_ps
 from ahbmc.backend_sim.target.routing import route
@@ -77,7 +78,10 @@ def test_a_slow_slice_takes_its_own_time(size: int) -> None:
     """A slice of 64 GB/s behind links of 256: the write that the engine models, held by the slice from its head on."""
     slow = load_machine("ahbm-2sip", ["hbm.channel_gb_per_s=8"])
     target = "sip0.cube0.hbm_ctrl.1"
-    _, head, last, held = Way(slow, 0, Slice(1)).write(size)
+    network = Network(slow)
+    _, last, held, _ = Way(network, 0, network.slice_of(1)).write(size)
+    way = route(slow, PE0, target)
+    head = send(slow, size, way).first - way[-1].flit_ps(min(size, 256))
     assert write_commit_ps(slow, size, PE0, target) == max(last, head + held) + slow.hbm.burst_ps
     assert head + held > last
 

@@ -1,0 +1,166 @@
+"""One message on its way over the network: packet by packet where other traffic can come between, else as one train."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .network import Leg, Link, Passage, Steps
+from .paths import START, Holder, Path
+
+# Takes (time, order, handler, argument): calls `handler(time, argument)` when simulated time has got there.
+Request = Callable[[int, int, Callable[[int, Any], None], Any], None]
+# A packet: the hop that it comes to, arrival there of its first flit, its last but one, its last; steps and order.
+Packet = tuple[int, int, int, int, Steps, int]
+
+
+class Flight:
+    """A message of a PE (or of another source, by number). Subclasses say what happens when it is there."""
+
+    __slots__ = (
+        "_left",
+        "_leg",
+        "_logs",
+        "_order",
+        "_passage",
+        "_request",
+        "behind",
+        "end",
+        "foreign",
+        "gaps",
+        "path",
+        "pe",
+    )
+
+    def __init__(self, pe: int, passage: Passage, request: Request, order: int, *, logs: bool = False):
+        self.pe = pe
+        self.end: int | None = None
+        self.path: Path = START
+        self.foreign = False  # whether it waited behind a message of another PE
+        self.behind: Holder | None = None  # the last message of its own PE that it waited behind
+        self.gaps = False  # whether its flits come so far apart that others fit in between
+        self._passage = passage
+        self._request = request
+        self._order = order
+        self._logs = logs  # whether `booked` is called
+        self._leg = 0
+        self._left = 0
+
+    def depart(self, first: int, gap: int = 0, last: int = 0) -> None:
+        """Its first flit is ready at `first`, one more each `gap`, its last not before `last`."""
+        leg = self._passage[self._leg]
+        self._left = 1
+        if leg.ordered:
+            self._left = len(leg.packets)
+            end = len(leg.packets) - 1
+            for number, (begin, flits, steps) in enumerate(leg.packets):
+                h = first + begin * gap
+                t = h + (flits - 1) * gap
+                self._pass(0, h, t - gap if flits > 1 else h, max(t, last) if number == end else t, steps, number)
+            return
+        t = first + (leg.flits - 1) * gap
+        self._pass(0, first, t - gap if leg.flits > 1 else first, max(t, last), leg.whole, 0)
+
+    def at_edge(self, time: int) -> None:
+        """Its head is ready for the last edge of its way at `time`."""
+
+    def arrived(self, time: int) -> None:
+        """All of it is there."""
+        raise NotImplementedError
+
+    def _resume(self, _now: int, packet: Packet) -> None:
+        self._pass(*packet)
+
+    def answered(self, time: int) -> None:
+        """An ordered edge takes one of its packets at `time`."""
+
+    def booked(self, link: int, start: int, work: int) -> None:
+        """A link, by number, is taken by one of its packets in [start, start + work)."""
+
+    def _pass(self, i: int, h: int, p: int, t: int, steps: Steps, number: int) -> None:
+        """A packet takes hop `i`, and those behind it up to one that is ordered in simulated time."""
+        first, end = i, len(steps)
+        for i in range(first, end):
+            gate, link, feeder, worker, overhead, head, rest, full, last, work = steps[i]
+            if gate.ordered and i > first:
+                self._request(h, self._order + number, self._resume, (i, h, p, t, steps, number))
+                return
+            if worker is None:
+                start = h + overhead
+            else:
+                begin = worker.busy if worker.busy > h else h
+                if begin > h:
+                    self._wait(worker.holder)
+                worker.busy = start = begin + overhead
+                worker.holder = self
+            if i == end - 1 and not number and self._leg + 1 == len(self._passage):
+                self.at_edge(start)
+            free = link.tail if link.last is feeder else link.busy
+            if free > start:
+                start = free
+                self._wait(link.holder)
+            if gate.ordered:
+                self.answered(start)
+            if self._logs:
+                self.booked(link.number, start, work)
+            h = start + head
+            p = h + rest if h + rest > p + full else p + full
+            t = (p if p > t else t) + last
+            if self.gaps:
+                link.busy = link.tail = start + head
+            else:
+                link.busy = start + work
+                link.tail = t
+            link.last = feeder
+            link.holder = self
+        self._land(t)
+
+    def _wait(self, holder: Holder | None) -> None:
+        if holder is None or holder is self:
+            return
+        if holder.pe != self.pe:
+            self.foreign = True
+        else:
+            self.behind = holder
+
+    def _land(self, time: int) -> None:
+        """A packet is at the end of its leg."""
+        self._left -= 1
+        if self._left:
+            return
+        self._leg += 1
+        if self._leg == len(self._passage):
+            self.arrived(time)
+        else:
+            self.depart(time)
+
+
+# A link that equal messages take: its number, when the first begins, how long each holds it, the distance of the next.
+Series = tuple[int, int, int, int]
+
+
+def uniform(
+    leg: Leg, first: int, gap: int, period: int, count: int, holder: Holder
+) -> tuple[int, int, list[Series]] | None:
+    """`count` equal messages, one each `period`, as one progression: (arrival of the first, distance of the next, the
+    links they take).
+
+    Holds where nothing is ordered and every edge is free when the first message comes: then message i is i times the
+    longest service on its way later than the first, at every node. None where it does not hold.
+    """
+    h, t = first, first + (leg.flits - 1) * gap
+    p = t - gap if leg.flits > 1 else h
+    booked: list[tuple[Link, Link | None, int, int, Series]] = []
+    for gate, link, feeder, worker, overhead, head, rest, full, last, work in leg.whole:
+        start = h + overhead
+        if worker is not None or link.tail > start or (gate.ordered and booked):
+            return None
+        h = start + head
+        p = max(h + rest, p + full)
+        t = max(p, t) + last
+        period = max(period, work)
+        later = (count - 1) * period
+        booked.append((link, feeder, start + later + work, t + later, (link.number, start, work, period)))
+    for link, feeder, busy, tail, _ in booked:
+        link.busy, link.tail, link.last, link.holder = busy, tail, feeder, holder
+    return t, period, [series for *_, series in booked]
