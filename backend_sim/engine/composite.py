@@ -197,9 +197,11 @@ class CompositeFlow:
         pe, reads = self.pe, self.reads
         arrival = Arrival(self.count, pe, way, now, self.record, sent, path)
         for stream, which in self._streams():
-            if stream.shares is None:
-                if stream.owner == way.slice.owner:
-                    reads.merge(arrival.uniform(stream.tile_bytes))
+            if stream.shares is None and stream.owner != way.slice.owner:
+                continue
+            train = arrival.uniform(stream.tile_bytes) if stream.shares is None else None
+            if train is not None:
+                reads.merge(train)
             else:
                 shares = [stream.of(self._tile_of(which, self.first + i)) for i in range(self.count)]
                 reads.merge_each(arrival.tiles(shares))

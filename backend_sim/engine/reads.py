@@ -7,11 +7,11 @@ else (`TileReads`) for each tile as its packets arrive.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from .calendar import order_of
 from .commands import Share
-from .flight import Flight, uniform
-from .network import Passage
+from .flight import uniform
 from .paths import DMA_READ, START, Path, step
 from .pe import ON_HBM, ON_NOC, STAGE_DATA, Pe, Ready
 from .trains import Piece, Train
@@ -99,32 +99,30 @@ class Arrival:
         self.count, self.pe, self.way, self.now, self.record = count, pe, way, now, record
         self.sent, self.path = sent, path
 
-    def uniform(self, tile_bytes: int) -> Train:
-        """Every tile reads `tile_bytes` here."""
+    def uniform(self, tile_bytes: int) -> Train | None:
+        """Every tile reads `tile_bytes` here; None where their data meet others on their way."""
         held, _, passage = self.way.read(tile_bytes)
         count, record, slice_, pe = self.count, self.record, self.way.slice, self.pe
-        start, _, _ = slice_.reserve(self.now, count * held, (), self.way.burst_ps)
+        if len(passage) > 1:
+            return None
+        start = max(self.now, slice_.available)
+        group = _Group(pe.number)
+        found = uniform(passage[0], start + self.way.burst_ps, self.way.gap_ps, held, count, group)
+        if found is None:
+            return None
+        end, period, links = found
+        slice_.reserve(self.now, count * held, (), self.way.burst_ps)
         if slice_.ordered:
             pe.served.append(start - pe.start)
-        group, first = _Group(pe, record, passage), start + self.way.burst_ps
         before, slice_.holder = slice_.holder, group
-        found = uniform(passage[0], first, self.way.gap_ps, held, count, group) if len(passage) == 1 else None
-        if found is not None:
-            end, period, links = found
-            if pe.logs_links:
-                for link, at, work, distance in links:
-                    pe.records.series(record, ON_NOC, at, work, distance, count, link)
-            progressions = [(0, end, period, count)]
-        else:
-            for i in range(count):
-                group.depart(first + i * held, self.way.gap_ps)
-            progressions = _progressions(group.ends)
-        end = progressions[0][1]
         waited = start - self.now
         foreign = waited > 0 and before is not None and before.pe != pe.number
         queue, holder = (waited, None) if foreign else (0, before if waited else None)
         led = path_to(end, self.sent, self.path, record, DMA_READ, queue, holder)
-        train = Train([Piece(*p, lambda _, time: step(led, record, DMA_READ, time - end)) for p in progressions])
+        train = Train([Piece(0, end, period, count, lambda _, time: step(led, record, DMA_READ, time - end))])
+        if pe.logs_links:
+            for link, at, work, distance in links:
+                pe.records.series(record, ON_NOC, at, work, distance, count, link)
         pe.records.series(record, ON_HBM, start, held, held, count, slice_.owner)
         group.end, group.path = train.at(count - 1)
         return train
@@ -148,37 +146,10 @@ class Arrival:
         Read(self.pe, self.way, size, bursts, order, self.record, self.now, self.sent, self.path, then)
 
 
-class _Group(Flight):
-    """Equal messages that nothing comes in between, one after the other."""
+@dataclass(slots=True)
+class _Group:
+    """The reads of a group as one holder of slice and links."""
 
-    __slots__ = ("_record", "_unit", "ends")
-
-    def __init__(self, unit: Pe, record: int, passage: Passage):
-        super().__init__(unit.number, passage, unit.calendar.request_ordered, 0, logs=unit.logs_links)
-        self._unit, self._record = unit, record
-        self.path = START
-        self.ends: list[int] = []
-
-    def depart(self, first: int, gap: int = 0, last: int = 0) -> None:
-        self._leg = self._leg % len(self._passage)
-        super().depart(first, gap, last)
-
-    def booked(self, link: int, start: int, work: int) -> None:
-        self._unit.records.run(self._record, ON_NOC, start, work, link)
-
-    def arrived(self, time: int) -> None:
-        self.ends.append(time)
-
-
-def _progressions(times: Sequence[int]) -> list[tuple[int, int, int, int]]:
-    """(first, time, distance, count) of arithmetic progressions that make up `times`."""
-    found: list[tuple[int, int, int, int]] = []
-    i = 0
-    while i < len(times):
-        j = i + 1
-        while j + 1 < len(times) and times[j + 1] - times[j] == times[i + 1] - times[i]:
-            j += 1
-        j = min(j + 1, len(times))
-        found.append((i, times[i], times[i + 1] - times[i] if j - i > 1 else 0, j - i))
-        i = j
-    return found
+    pe: int
+    end: int | None = None
+    path: Path = START
