@@ -103,7 +103,7 @@ class Arrival:
         """Every tile reads `tile_bytes` here; None where their data meet others on their way."""
         held, _, passage = self.way.read(tile_bytes)
         count, record, slice_, pe = self.count, self.record, self.way.slice, self.pe
-        if len(passage) > 1:
+        if len(passage) != 1:
             return None
         start = max(self.now, slice_.available)
         group = _Group(pe.number)

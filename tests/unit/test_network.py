@@ -69,7 +69,7 @@ def in_turn(messages: Sequence[Message]) -> list[Message]:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(messages=traffic(8))
 def test_packets_of_a_flit_are_the_oracle_within_a_cube(shape: str, messages: list[Message]) -> None:
     """Every arrival to the picosecond, whatever contends with what."""
@@ -78,7 +78,7 @@ def test_packets_of_a_flit_are_the_oracle_within_a_cube(shape: str, messages: li
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@settings(max_examples=25)
+@settings(max_examples=25, deadline=None)
 @given(messages=traffic(128))
 def test_packets_of_a_flit_are_the_oracle_between_cubes(shape: str, messages: list[Message]) -> None:
     """The same over ports and the links between cubes."""
@@ -86,7 +86,7 @@ def test_packets_of_a_flit_are_the_oracle_between_cubes(shape: str, messages: li
     assert deliver(machine, messages) == deliver_flits(machine, messages)
 
 
-@settings(max_examples=20)
+@settings(max_examples=20, deadline=None)
 @given(messages=traffic(256, most=6))
 def test_packets_of_a_flit_are_the_oracle_between_sips(messages: list[Message]) -> None:
     """The same where endpoints store and forward."""
@@ -94,7 +94,7 @@ def test_packets_of_a_flit_are_the_oracle_between_sips(messages: list[Message]) 
     assert deliver(FLITS, messages) == deliver_flits(FLITS, messages)
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 255), st.integers(0, 255), sizes, st.sampled_from([0, 1000]), st.sampled_from(list(SHAPES)))
 def test_alone_a_message_takes_the_closed_form(a: int, b: int, size: int, gap: int, shape: str) -> None:
     """Whatever its packets: of 256 B, and of 4096 B."""
@@ -138,7 +138,7 @@ def test_a_worker_takes_heads_one_after_the_other() -> None:
     assert deliver(SERIAL, messages) == [4000, 6000]
 
 
-@settings(max_examples=80)
+@settings(max_examples=80, deadline=None)
 @given(
     st.integers(0, 127),
     st.integers(0, 127),
@@ -151,20 +151,24 @@ def test_equal_messages_are_a_progression(a: int, b: int, size: int, count: int,
     """Where the edges are free to begin with, one progression gives what message after message does."""
     machine = SHAPES[shape]
 
+    ends: list[int] = []
+
     class Noted(Flight):
         def arrived(self, time: int) -> None:
             ends.append(time)
 
-    ends: list[int] = []
+    def never(*_: object) -> None:
+        raise AssertionError("nothing is ordered")
+
     links: list[list[tuple[int, int]]] = []
     ways = slice_node(machine, a), pe_node(machine, b)
     for one_by_one in (True, False):
         network = Network(machine)
         leg = network.passage(network.hops(route(machine, *ways)), size)[0]
-        holder = Noted(0, (leg,), lambda *_: None, 0)
+        holder = Noted(0, (leg,), never, 0)
         if one_by_one:
             for i in range(count):
-                Noted(0, (leg,), lambda *_: None, 0).depart(100 + i * period, 1000)
+                Noted(0, (leg,), never, 0).depart(100 + i * period, 1000)
         else:
             found = uniform(leg, 100, 1000, period, count, holder)
             assert found is not None
@@ -179,17 +183,15 @@ def same(fast: OpLog, exact: OpLog) -> None:
     assert attribute(fast).parts == attribute(exact).parts
 
 
-commands = st.lists(
+def streaming(n: int, k: int, owner: int, out_hbm: bool) -> Command:
+    return Gemm(32, k, n, owner=owner, out_hbm=out_hbm).command()
+
+
+commands: st.SearchStrategy[list[Command]] = st.lists(
     st.one_of(
         st.builds(read, st.just(A), sizes, owner=st.integers(0, 9), issue=st.sampled_from([9000, 20_000])),
         st.builds(write, st.just(B), sizes, owner=st.integers(0, 9), issue=st.sampled_from([9000, 11_000])),
-        st.builds(
-            lambda n, k, owner, out: Gemm(32, k, n, owner=owner, out_hbm=out).command(),
-            st.sampled_from([32, 96]),
-            st.sampled_from([64, 256]),
-            st.integers(0, 9),
-            st.booleans(),
-        ),
+        st.builds(streaming, st.sampled_from([32, 96]), st.sampled_from([64, 256]), st.integers(0, 9), st.booleans()),
     ),
     min_size=1,
     max_size=5,
@@ -205,16 +207,21 @@ def test_fast_is_exact_on_any_slices(programs: dict[int, list[list[Command]]]) -
 
 def meeting() -> dict[int, list[list[Command]]]:
     """Four PEs that read from each other's slices at one time, one that keeps to itself."""
-    return {pe: [[read(A, 32768, owner=(pe + 1) % 4), write(B, 4096, owner=0)]] for pe in range(4)} | {
-        7: [[read(A, 32768, owner=7)]]
-    }
+    found: dict[int, list[list[Command]]] = {7: [[read(A, 32768, owner=7)]]}
+    for pe in range(4):
+        found[pe] = [[read(A, 32768, owner=(pe + 1) % 4), write(B, 4096, owner=0)]]
+    return found
 
 
 def test_fast_needs_its_rollback(monkeypatch: pytest.MonkeyPatch) -> None:
     """Left as if everybody had been alone, the times are wrong; PE 7 met nobody and is not run again."""
     exact = run(meeting(), exact=True)
     same(run(meeting()), exact)
-    monkeypatch.setattr(execute, "roll_back", lambda groups: None)
+
+    def leave(_: Sequence[execute.Together]) -> None:
+        return None
+
+    monkeypatch.setattr(execute, "roll_back", leave)
     alone = run(meeting())
     assert alone.latency_ps < exact.latency_ps
     ends = [dict(zip(log.programs["pe"].tolist(), log.programs["end"].tolist(), strict=True)) for log in (alone, exact)]
@@ -225,7 +232,12 @@ def test_who_met_nobody_is_not_run_again(monkeypatch: pytest.MonkeyPatch) -> Non
     """The group of PE 7 is kept when the others are rolled back."""
     seen: list[tuple[int, ...]] = []
     original = execute.Together.run
-    monkeypatch.setattr(execute.Together, "run", lambda self, of: (seen.append(self.pes), original(self, of))[1])
+
+    def noted(self: execute.Together, of: execute.Run) -> None:
+        seen.append(self.pes)
+        original(self, of)
+
+    monkeypatch.setattr(execute.Together, "run", noted)
     run(meeting())
     assert seen == [(0,), (1,), (2,), (3,), (7,), (0, 1, 2, 3)]
 
