@@ -19,7 +19,8 @@ _UNIT_OF_KEY = {
     "ps": "picoseconds (1 ns is 1000)",
     "mm": "mm",
 }
-_SIZE = re.compile(r"^\s*(\d+)\s*([A-Za-z]+)\s*$")
+_SIZE = re.compile(r"^\s*([0-9]+)\s*([A-Za-z]+)\s*$")
+_FRACTION = re.compile(r"[0-9]+/[0-9]+")
 
 
 class Rate(Fraction):
@@ -72,7 +73,8 @@ def _bytes(value: object) -> Bytes:
 def _rational(kind: type[Fraction], value: object) -> Fraction:
     positive = issubclass(kind, Rate)
     problem = f"Expected {'a positive' if positive else 'a non-negative'} number or fraction such as 256, 0.5 or 1/16"
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number and not (isinstance(value, str) and _FRACTION.fullmatch(value)):
         raise ValueError(problem)
     try:
         number = kind(str(value))

@@ -36,7 +36,7 @@ EXAMPLES = settings(
 )
 VECTOR_ADD = ahbmc.load(Path(__file__).parents[2] / "examples" / "vector_add.py").vector_add_kernel
 
-RATES = ("1/3", 7, "33.3", 64, 128, 256, "1000/7", 768)
+RATES = ("1/3", 7, 33.3, 64, 128, 256, "1000/7", 768)
 OVERHEADS = (0, 1, 999, 2000, 8001)
 LENGTHS = (0, "1/3", 1, 70)
 

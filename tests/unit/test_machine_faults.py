@@ -43,6 +43,7 @@ SCRATCH = "scratch of 1048576 bytes is larger than the TCM of 65536"
         ("cube: {mesh: {gb_per_s: 0}}", 25, "must be a positive number or fraction such as 256, 0.5 or 1/16", BARE),
         ("inter_sip: {link: {gb_per_s: -768}}", 30, "must be a positive number or fraction", BARE),
         ("hbm: {channel_gb_per_s: 1/0}", 25, "must be a positive number or fraction", BARE),
+        ("pe: {fetch: {gb_per_s: 1_000}}", 24, "must be a positive number or fraction", BARE),
         ("pe: {fetch: {gb_per_s: .inf}}", 24, "must be a positive number or fraction", BARE),
         # Pairs that cannot reach each other.
         ("cube: {ucie: null}", 14, "4 x 4 cubes with IO need the ports n, e, s, w of `cube.ucie`", "list the routers"),
