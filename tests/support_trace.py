@@ -9,6 +9,7 @@ def check_structure(found: dict[str, Any]) -> None:
     """What the format wants of each event: names of every process and thread once, complete events that follow each
     other on a thread, counters in the order of time."""
     names: dict[tuple[str, int, int], str] = {}
+    threads: set[int] = set()
     orders: set[tuple[str, int, int]] = set()
     ends: dict[tuple[int, int], float] = {}
     counted: dict[tuple[int, str], float] = {}
@@ -18,6 +19,9 @@ def check_structure(found: dict[str, Any]) -> None:
         match event["ph"]:
             case "M" if event["name"].endswith("_name"):
                 key = (event["name"], *where)
+                if key[0] == "thread_name":  # Perfetto would take it for the main thread and show it first
+                    assert where[1] not in threads and where[1] != where[0]
+                    threads.add(where[1])
                 assert key not in names and event["args"]["name"]
                 names[key] = event["args"]["name"]
             case "M":

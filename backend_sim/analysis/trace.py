@@ -32,7 +32,11 @@ from .busy import busy_over_time
 MOST_SLICES = 400_000  # 100 MB of text, which Perfetto opens
 _BINS = 200  # points of a counter
 _MOST_LINKS = 64  # links that have a counter
-_NETWORK = 1 << 20  # numbers of the processes of links, above those of PEs
+# Perfetto orders processes by their sort index and threads by number, one that has the number of its process first; 0
+# means something of its own. So all numbers differ: PEs from 1, their engines from 16, then processes of links, links.
+_ENGINES_OF_A_PE = 16
+_NETWORK = 1 << 26
+_FIRST_LINK = 1 << 27
 
 Event = dict[str, Any]
 
@@ -142,15 +146,20 @@ def _names(log: OpLog, machine: Machine, found: list[Slices]) -> Iterator[Event]
     """Names of processes and threads and their order: PEs as they are numbered, then the links of each SIP."""
     pes = sorted({owner for s in found if s.engine != "noc" for owner in set(s.owner.tolist())})
     for pe in pes:
-        yield from _named("process", pe + 1, 0, pe_name(machine, pe), pe)
+        yield from _named("process", pe + 1, 0, pe_name(machine, pe), pe + 1)
     for s in found:
         for owner in sorted(set(s.owner.tolist())) if s.engine != "noc" else ():
-            yield from _named("thread", owner + 1, ENGINES.index(s.engine) + 1, s.engine, ENGINES.index(s.engine))
+            yield from _named("thread", owner + 1, _thread(owner, s.engine), s.engine, _thread(owner, s.engine))
     networks = {_network(link): _sip(link) for link in log.links}
     for process, sip in sorted(networks.items()):
         yield from _named("process", process, 0, f"{sip} links".strip(), process)
     for i, link in enumerate(log.links):
-        yield from _named("thread", _network(link), i + 1, link, i)
+        yield from _named("thread", _network(link), _FIRST_LINK + i, link, _FIRST_LINK + i)
+
+
+def _thread(pe: int, engine: str) -> int:
+    """The number of the thread of an engine."""
+    return (pe + 1) * _ENGINES_OF_A_PE + ENGINES.index(engine)
 
 
 def _sip(link: str) -> str:
@@ -166,7 +175,6 @@ def _network(link: str) -> int:
 
 
 def _named(what: str, process: int, thread: int, name: str, order: int) -> Iterator[Event]:
-    # Perfetto gives process 0 a meaning of its own, so numbers start at 1.
     where = {"ph": "M", "pid": process, "tid": thread}
     yield {"name": f"{what}_name", **where, "args": {"name": name}}
     yield {"name": f"{what}_sort_index", **where, "args": {"sort_index": order}}
@@ -181,9 +189,9 @@ def _slices(log: OpLog, machine: Machine, found: Slices) -> Iterator[Event]:
         for column in (found.owner, found.start, found.end, found.record, found.program, found.stays, found.busy)
     )
     for owner, start, end, record, program, count, busy in zip(*columns, strict=True):
-        process, thread = (owner + 1, ENGINES.index(found.engine) + 1)
+        process, thread = owner + 1, _thread(owner, found.engine)
         if links:
-            process, thread = _network(links[int(owner)]), owner + 1
+            process, thread = _network(links[int(owner)]), _FIRST_LINK + owner
         event: Event = {"ph": "X", "pid": process, "tid": thread, "ts": start / 1e6, "dur": (end - start) / 1e6}
         if count > 1:
             yield {**event, "name": f"{count:,} stays", "cat": "merged", "args": {"stays": count, "dur_ps": busy}}
