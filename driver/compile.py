@@ -45,7 +45,7 @@ def command(arguments: argparse.Namespace) -> int:
 def request_of_kernel(arguments: argparse.Namespace, sources: Sources) -> Request:
     """The request of `KERNEL.py::NAME --arg ... --const ...`. Raises AhbmcError with every fault of the flags."""
     at = word_place(sources, arguments.input)
-    path, name = _kernel_of(arguments.input, at)
+    path, name = kernel_and_file(arguments.input, at)
     machine_set = tuple(arguments.set)
     if wrong := [text for text in arguments.set if not text.startswith("machine.")]:
         found = f"`{wrong[0]}` cannot be set without a workload; only `machine.` can"
@@ -91,7 +91,7 @@ def request_of_kernel(arguments: argparse.Namespace, sources: Sources) -> Reques
     return Request(kernel, signature, known, machine, machine_set, arguments.pipeline or "auto")
 
 
-def _kernel_of(text: str, place: Place | None) -> tuple[Path, str]:
+def kernel_and_file(text: str, place: Place | None) -> tuple[Path, str]:
     """`FILE.py::NAME` (or `.mlir`), or the file alone where it has one kernel."""
     if "::" in text or not text.endswith((".py", SUFFIX)):
         return split_kernel(text, place, Path())

@@ -200,6 +200,8 @@ def _constant(module: Module, tree: syntax.Function, name: str) -> Constant:
         return "fp32"
     if _FLAG_NAMES.search(name) or _only_tested(tree, name):
         return False
+    if _FLOAT_NAMES.search(name):
+        return 1.0
     return 4 if name.lower() in ("num_warps", "num_stages") else _BLOCK
 
 

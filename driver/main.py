@@ -45,6 +45,7 @@ def argument_parser() -> argparse.ArgumentParser:
     _add_run(commands.add_parser("run", help="run a workload: latency, where it went, checked numbers"))
     _add_compile(commands.add_parser("compile", help="compile a kernel and print its IR"))
     _add_probe(commands.add_parser("probe", help="probe single messages on a machine: latency and its terms"))
+    _add_init(commands.add_parser("init", help="write a workload file for a kernel"))
     _add_check(commands.add_parser("check", help="compile every kernel of files, folders or wheels, or say why not"))
     _add_listings(commands)
     return parser
@@ -84,6 +85,14 @@ def _add_compile(parser: argparse.ArgumentParser) -> None:
     add("--debuginfo", action="store_true", help="print the locations of the ops")
     add("-o", dest="output", default="-", metavar="F", help="where the IR goes (default: standard output)")
     parser.set_defaults(command=_lazily("compile", "command"))
+
+
+def _add_init(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Write a workload file for a kernel: types, sizes, constants and grid are guessed and tried."
+    parser.epilog = f"F may be - for standard output. {_EPILOG}"
+    parser.add_argument("kernel", metavar="KERNEL.py::NAME")
+    parser.add_argument("-o", dest="output", default="-", metavar="F", help="the workload (default: standard output)")
+    parser.set_defaults(command=_lazily("init", "command"))
 
 
 def _add_check(parser: argparse.ArgumentParser) -> None:
