@@ -20,21 +20,23 @@ from ahbmc.backend_sim.target.machine import Machine
 from ahbmc.backend_sim.target.machine_file import load_machine
 from ahbmc.backend_sim.target.routing import Route, route
 from ahbmc.backend_sim.target.topology import inter_sip_graph, is_end, pe_name, pe_node, sip_graph, sip_of, slice_node
-from ahbmc.backend_sim.target.transfer import send
+from ahbmc.backend_sim.target.transfer import read_ps, send, write_ack_ps
 from ahbmc.driver.main import main
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from support_flits import by_flit
 
 EXAMPLES = settings(
-    max_examples=80,
+    max_examples=60,
     derandomize=True,
     phases=(Phase.explicit, Phase.generate),
     deadline=None,
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture],
 )
-VECTOR_ADD = ahbmc.load(Path(__file__).parents[2] / "examples" / "vector_add.py").vector_add_kernel
+ROOT = Path(__file__).parents[2]
+VECTOR_ADD = ahbmc.load(ROOT / "examples" / "vector_add.py").vector_add_kernel
+MOVE = ahbmc.load(ROOT / "bench" / "move.py").move_kernel
 
 RATES = ("1/3", 7, 33.3, 64, 128, 256, "1000/7", 768)
 OVERHEADS = (0, 1, 999, 2000, 8001)
@@ -184,3 +186,21 @@ def test_every_machine_routes_probes_and_runs_a_kernel(
     result = VECTOR_ADD[2,](a, b, c, 300, BLOCK_SIZE=256, machine=str(tmp_path / "drawn.yaml"), map={"pes": pes})
     assert np.array_equal(c, a + b)
     assert result.latency_ns > 0
+
+
+@EXAMPLES
+@given(random=st.randoms(use_true_random=True))
+def test_a_message_alone_takes_what_the_closed_form_says(random: Random, tmp_path: Path) -> None:
+    """A read and a write of the engine, from any PE to the slice of the first, with packets of any size."""
+    machine, count = loaded(machine_file(random), tmp_path, "drawn"), random.randint(1, 5000)
+    pe, size = random.randrange(machine.pes), 4 * count
+    source, target = np.arange(count, dtype=np.float32), np.zeros(count, dtype=np.float32)
+    options = {"machine": str(tmp_path / "drawn.yaml"), "map": {"pes": pe_name(machine, pe)}}
+    oplog = MOVE[1,](source, target, ELEMENTS=count, pipeline="primitive", **options).oplog
+    assert np.array_equal(source, target)
+    took: dict[str, int] = {}
+    for row, site in enumerate(oplog.records["site"]):
+        took[oplog.sites[int(site)].kind] = int(oplog.records["end"][row] - oplog.records["start"][row])
+    near, far = pe_node(machine, pe), slice_node(machine, 0)
+    assert took["dma_read"] == read_ps(machine, size, near, far)
+    assert took["dma_write"] == write_ack_ps(machine, size, near, far)
