@@ -234,10 +234,21 @@ def _scalar(number: Number, dtype: DType, kind: Attribute) -> FloatAttr | Intege
 
 def _splat(number: Number, dtype: DType, kind: Attribute, shape: Sequence[int]) -> DenseIntOrFPElementsAttr:
     if isinstance(kind, AnyFloat):
-        return DenseIntOrFPElementsAttr.from_list(TensorType(kind, shape), [float(number)])
+        # One beyond the type's range is an infinity.
+        return DenseIntOrFPElementsAttr.from_list(TensorType(kind, shape), [FloatAttr(float(number), kind).value.data])
     return DenseIntOrFPElementsAttr.from_list(
         TensorType(cast(IntegerType, kind), shape), [_wrapped(int(number), dtype)]
     )
+
+
+def holds(number: Number, dtype: DType) -> bool:
+    """Whether a type has exactly this number."""
+    if dtype.is_int:
+        low, high = dtype.range
+        return not isinstance(number, float) and low <= number <= high
+    kind = ir_type(dtype)
+    assert isinstance(kind, AnyFloat)
+    return not dtype.is_fp8 and FloatAttr(float(number), kind).value.data == number
 
 
 def _converted(number: Number, source: DType, target: DType) -> Number:

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from xdsl.dialects.builtin import FloatAttr, f32
 from xdsl.ir import BlockArgument
 
 from ..dialects import tl
-from .emit import Emitter
+from .emit import Emitter, holds
 from .types import DType, PointerType, TypeFault, check_number, computation_type, float32, int1, int64, type_of_number
 from .values import Item, Value, describe
 
@@ -94,6 +95,10 @@ def _arithmetic(emit: Emitter, operator: str, a: Item, b: Item) -> Value:
     if operator == "/" and dtype.is_int:
         x, y, dtype = emit.cast(x, float32), emit.cast(y, float32), float32
     kind = KINDS[operator].get(domain(dtype))
+    if operator == ">>" and dtype.is_int:
+        # Which bits come in is a matter of the left operand, or of the right one where the left is a Python number.
+        shifted = _element(a if isinstance(a, Value) else b)
+        kind = "shrsi" if isinstance(shifted, DType) and shifted.signed else "shrui"
     if kind is None:
         hint = "use tl.floor(x / y) for floats" if operator == "//" else "cast with `.to(tl.int32)`"
         raise TypeFault(f"'{operator}' is not defined for {dtype}", hint)
@@ -163,10 +168,23 @@ def _pointer(emit: Emitter, operator: str, a: Item, b: Item) -> Value:
 
 
 def compare(emit: Emitter, operator: str, a: Item, b: Item) -> Value:
-    """A comparison of values: an i1 or a block of them."""
-    x, y = same_type(emit, a, b)
+    """A comparison of values: an i1 or a block of them. A Python number has the type here that it has by itself."""
+    x, y = same_type(emit, _own_type(emit, a, b), _own_type(emit, b, a))
     assert isinstance(x.element, DType)
     return emit.compare(PREDICATES[operator][domain(x.element)], x, y)
+
+
+def _own_type(emit: Emitter, item: Item, other: Item) -> Item:
+    """A number as a value of its own type; where the other operand's type has it exactly, that makes no difference and
+    costs no cast.
+    """
+    if not isinstance(item, bool | int | float) or not isinstance(other, Value):
+        return item
+    if type_of_number(item) == float32:
+        item = FloatAttr(item, f32).value.data
+    if isinstance(other.element, DType) and holds(item, other.element):
+        return item
+    return emit.value(item)
 
 
 def minus(emit: Emitter, item: Item) -> Item:

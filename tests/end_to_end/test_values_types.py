@@ -27,6 +27,11 @@ def _c_divide(a: Array, b: Array) -> Array:
     return np.trunc(a / b).astype(a.dtype)
 
 
+def _shifted(a: Array, b: Array) -> Array:
+    amount = b.view(np.uint8)
+    return np.where(amount < 8, a >> np.minimum(amount, 7).astype(np.int8), a >> 7).view(np.uint8)
+
+
 def _upper_half(a: Array, m: int, b: Array, n: int) -> list[int]:
     bits = a.dtype.itemsize * 8
     return [(int(x) * m % (1 << bits)) * (int(y) * n % (1 << bits)) >> bits for x, y in zip(a, b, strict=True)]
@@ -47,6 +52,17 @@ CASES: list[tuple[str, str, str, Callable[[Array, Array], Any]]] = [
     ("u32", "fp32", "tl.maximum(a - 4, b)", lambda a, b: np.maximum(a - np.uint32(4), b)),
     ("i64", "i64", "tl.minimum(a, b) << 33", lambda a, b: np.minimum(a, b) << np.int64(33)),
     ("i1", "i32", "a & b", lambda a, b: a & b),
+    # A shift is arithmetic or not by its left operand, whatever type both come into.
+    ("i8", "u8", "(a - 9) >> b.to(tl.uint8, bitcast=True)", lambda a, b: _shifted(a - np.int8(9), b)),
+    # A number in a comparison is of its own type: 0.1 is no fp16, 300 no i8, and -1 is less than all that have no sign.
+    ("fp16", "i32", "(a * 0 + 0.1) < 0.1", lambda a, b: np.full(77, 1)),
+    ("fp16", "i32", "(a < 0.5) & (a > -2)", lambda a, b: (a < 0.5) & (a > -2)),
+    ("i8", "i32", "a < 300", lambda a, b: np.full(77, 1)),
+    ("u8", "i32", "a > -1", lambda a, b: np.full(77, 1)),
+    ("fp64", "i32", "(a * 0 + 0.1) == 0.1", lambda a, b: np.full(77, 0)),
+    ("i32", "i32", "a > 2.5", lambda a, b: a > 2.5),
+    # What a type cannot hold is an infinity in it.
+    ("fp16", "fp16", "tl.where(b > 0, a, 1e10)", lambda a, b: np.where(b > 0, a, np.float16(np.inf))),
     ("fp32", "fp32", "a % (b * 0.3)", lambda a, b: np.fmod(a, b * np.float32(0.3))),
     ("fp16", "fp32", "a % b", lambda a, b: np.fmod(*_float(a, b))),
     ("u32", "u32", "tl.umulhi(a * 500000001, b * 400000003)", lambda a, b: _upper_half(a, 500000001, b, 400000003)),
