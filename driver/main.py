@@ -108,7 +108,7 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     add("--pipeline", metavar="P", default="composite", help="name of a pipeline or a list of passes "
         "(default: composite)")  # fmt: skip
     add("--jobs", type=int, metavar="N", help="how many processes compile (default: one per core)")
-    add("--timeout", type=float, default=30.0, metavar="S", help="seconds that one kernel may take (default: 30)")
+    add("--timeout", type=float, default=30.0, metavar="S", help="CPU seconds that one kernel may take (default: 30)")
     parser.set_defaults(command=_lazily("check", "command"))
 
 

@@ -1,4 +1,4 @@
-"""Work in processes of our own: each task under a time limit, and one that kills its process lost alone.
+"""Work in processes of our own: each task under a limit of CPU time, and one that kills its process lost alone.
 
 The processes are forked, so that they have what the parent has read; a task is a number, and only results travel.
 """
@@ -6,6 +6,7 @@ The processes are forked, so that they have what the parent has read; a task is 
 from __future__ import annotations
 
 import multiprocessing
+import signal
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -16,6 +17,8 @@ from typing import Any, Generic, TypeVar
 
 Result = TypeVar("Result")
 _STOP = -1
+# Wall time may be this many times the limit: a process that waits, or a machine that is busy with other things.
+_PATIENCE = 8
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ class Pool(Generic[Result]):
         self._work = work
         self._groups = deque(deque(group) for group in groups if group)
         self._limit_s = limit_s
-        self._workers = [_Worker(work) for _ in range(max(1, min(processes, len(self._groups))))]
+        self._workers = [_Worker(work, limit_s) for _ in range(max(1, min(processes, len(self._groups))))]
 
     def results(self) -> Iterator[tuple[int, Result | Lost]]:
         """Every task with its result, as they come."""
@@ -47,7 +50,7 @@ class Pool(Generic[Result]):
                     yield worker.task, worker.answer()
                 elif time.monotonic() >= worker.deadline:
                     worker.end()
-                    yield worker.task, Lost(f"it takes longer than the limit of {self._limit_s:g} s")
+                    yield worker.task, _too_long(self._limit_s)
                 else:
                     continue
                 if not worker.process.is_alive():
@@ -61,7 +64,7 @@ class Pool(Generic[Result]):
             if not self._groups:
                 return False
             worker.tasks = self._groups.popleft()
-        worker.give(worker.tasks.popleft(), time.monotonic() + self._limit_s)
+        worker.give(worker.tasks.popleft(), time.monotonic() + _PATIENCE * self._limit_s)
         return True
 
     def close(self) -> None:
@@ -72,8 +75,9 @@ class Pool(Generic[Result]):
 class _Worker:
     """One process, and the task that it works on."""
 
-    def __init__(self, work: Callable[[int], Any]):
+    def __init__(self, work: Callable[[int], Any], limit_s: float):
         self._work = work
+        self._limit_s = limit_s
         self.tasks: deque[int] = deque()
         self.task = _STOP
         self.deadline = 0.0
@@ -82,7 +86,7 @@ class _Worker:
     def start(self) -> None:
         context = multiprocessing.get_context("fork")
         self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=_serve, args=(theirs, self._work), daemon=True)
+        self.process = context.Process(target=_serve, args=(theirs, self._work, self._limit_s), daemon=True)
         self.process.start()
         theirs.close()
 
@@ -98,6 +102,8 @@ class _Worker:
             self.process.join()
             code = self.process.exitcode or 0
             self.end()
+            if code == -signal.SIGPROF:
+                return _too_long(self._limit_s)
             return Lost(f"the compiling process died ({f'signal {-code}' if code < 0 else f'exit status {code}'})")
 
     def end(self) -> None:
@@ -106,11 +112,17 @@ class _Worker:
         self.pipe.close()
 
 
-def _serve(pipe: Connection, work: Callable[[int], Any]) -> None:
-    """The life of a worker: a task in, its result out, until the parent has gone."""
+def _too_long(limit_s: float) -> Lost:
+    return Lost(f"it takes longer than the limit of {limit_s:g} s")
+
+
+def _serve(pipe: Connection, work: Callable[[int], Any], limit_s: float) -> None:
+    """The life of a worker: a task in, its result out, until the parent has gone. SIGPROF ends it at the limit."""
     try:
         while True:
-            pipe.send(work(pipe.recv()))
+            task = pipe.recv()
+            signal.setitimer(signal.ITIMER_PROF, limit_s)
+            pipe.send(work(task))
     except (EOFError, BrokenPipeError, KeyboardInterrupt):
         return
 

@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects import ahbm, tl
 from ...dialects.errors import Category, fail, place_of
-from ...dialects.shapes import element_of, is_float, shape_of
+from ...dialects.shapes import element_bytes, element_of, is_float, shape_of
 from .along_axis import ALONG_AXIS
 from .cpu_scalars import scalar_of
 from .emission import Emission, view_axes
@@ -90,6 +90,8 @@ def _pointers(e: Emission, op: Operation) -> None:
             e.bases[result] = e.bases[op.operand]
             source = _offset(e, op.operand)
             e.views[result] = e.view(result, source, view_axes(op)) if shape_of(source.type) else source
+        case tl.SelectOp():
+            _select_pointers(e, op)
         case _:
             raise fail(
                 "a block of pointers that comes from here cannot be lowered",
@@ -104,14 +106,36 @@ def _offset(e: Emission, pointers: SSAValue) -> SSAValue:
     return e.buffer(pointers) if found is None else found
 
 
+def _select_pointers(e: Emission, op: tl.SelectOp) -> None:
+    """Pointers of two blocks: offsets from the base of the first; those of the second lie behind by the distance of
+    the bases, which counts in elements.
+    """
+    result, pointer = op.result, element_of(op.result.type)
+    assert isinstance(pointer, tl.PointerType)
+    first, second = e.bases[op.on_true], e.bases[op.on_false]
+    e.bases[result] = first
+    offsets = [_in_i64(e, _offset(e, side)) for side in (op.on_true, op.on_false)]
+    if first is not second:
+        here, there = (e.insert(ahbm.PtrCastOp(base, i64)).result for base in (first, second))
+        size = e.constant(element_bytes(pointer.element_type))
+        distance = e.insert(arith.DivSIOp(e.insert(arith.SubiOp(there, here)).result, size)).result
+        moved = e.alloc(ahbm.BufferType(shape_of(result.type), i64))
+        e.insert(ahbm.MathOp("addi", [offsets[1], distance], moved))
+        offsets[1] = moved
+    e.insert(ahbm.MathOp("select", [e.operand(op.condition), *offsets], e.buffer(result)))
+
+
+def _in_i64(e: Emission, offset: SSAValue) -> SSAValue:
+    if not isinstance(offset.type, ahbm.BufferType) or offset.type.element_type == i64:
+        return offset
+    buffer = e.alloc(ahbm.BufferType(shape_of(offset.type), i64))
+    e.insert(ahbm.MathOp("cast", [offset], buffer))
+    return buffer
+
+
 def _wide(e: Emission, offset: SSAValue) -> SSAValue:
     """An offset operand in i64, as sums of offsets are kept."""
-    found = e.operand(offset)
-    if not isinstance(found.type, ahbm.BufferType) or found.type.element_type == i64:
-        return found
-    buffer = e.alloc(ahbm.BufferType(shape_of(found.type), i64))
-    e.insert(ahbm.MathOp("cast", [found], buffer))
-    return buffer
+    return _in_i64(e, e.operand(offset))
 
 
 def _lane_by_lane(e: Emission, op: Operation) -> bool:

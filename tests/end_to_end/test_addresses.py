@@ -37,6 +37,29 @@ LANES = (
     tl.store(o + i, tl.load(address.to(tl.pointer_type(tl.float32)), mask=i < n, other=7.0))
 """
 )
+CHOSEN = (
+    HEAD
+    + """def k(x, y, o, n, B: tl.constexpr):
+    i = tl.arange(0, B)
+    rows = tl.arange(0, 4)[:, None]
+    far = y + tl.load(n + rows) + i[None, :]
+    p = tl.where((i[None, :] + rows) % 3 == 0, x + rows * B + i[None, :], far)
+    q = tl.where(rows < 2, p, y + i[None, :])
+    tl.store(o + rows * B + i[None, :], tl.load(q))
+"""
+)
+
+
+@pytest.mark.parametrize("pipeline", ["primitive", "composite"])
+def test_pointers_of_two_tensors(pipeline: str) -> None:
+    """`tl.where` of two blocks of pointers takes each lane from its own tensor."""
+    x, y = random_array([4, 16], "fp32", 1), random_array([64], "fp32", 2)
+    n, o = np.array([3, 40, 0, 17], np.int32), random_array([4, 16], "fp32", 3)
+    case = case_of_text(CHOSEN, "k", {"x": x, "y": y, "o": o, "n": n}, {"B": 16}, (1,))
+    lanes, rows = np.arange(16)[None, :], np.arange(4)[:, None]
+    p = np.where((lanes + rows) % 3 == 0, x, y[n[:, None] + lanes])
+    assert_close(reference_values(case), {"o": np.where(rows < 2, p, y[lanes])}, "by numpy")
+    check_every_pass(case, pipeline)
 
 
 @pytest.mark.parametrize("pipeline", ["primitive", "composite"])
