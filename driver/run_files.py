@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -24,6 +26,9 @@ def asked_for(arguments: argparse.Namespace) -> list[str]:
 
 def check_writable(arguments: argparse.Namespace, sources: Sources) -> None:
     """Raise AhbmcError where a file could not be written whatever the run gives, before it takes its time."""
+    for name in asked_for(arguments):
+        if name != "-" and not Path(name).absolute().parent.is_dir():
+            raise _cannot_write(name, os.strerror(errno.ENOENT), sources)
     if arguments.oplog is not None:
         try:
             oplog_files.check_writable(Path(arguments.oplog))
@@ -90,5 +95,9 @@ def _write(name: str | None, write: Callable[[str], None], sources: Sources) -> 
     except BrokenPipeError:
         raise
     except OSError as error:
-        hint = "give a file in a folder that exists and can be written, or - for standard output"
-        raise fail(f"cannot write {name}: {error.strerror}", word_place(sources, name), hint=hint) from None
+        raise _cannot_write(name, str(error.strerror), sources) from None
+
+
+def _cannot_write(name: str, why: str, sources: Sources) -> AhbmcError:
+    hint = "give a file in a folder that exists and can be written, or - for standard output"
+    return fail(f"cannot write {name}: {why}", word_place(sources, name), hint=hint)

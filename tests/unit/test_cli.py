@@ -122,6 +122,22 @@ def test_the_ending_of_its_name_chooses_the_format_of_the_op_log(workload: str, 
     assert read_oplog(Path(name)).hash() == read_oplog(Path("log.bin")).hash()
 
 
+def test_a_folder_that_is_not_there_is_an_error_before_the_run(workload: str, capsys: Capture) -> None:
+    """Nobody waits for a simulation whose files cannot be written; nothing else is written either."""
+    assert main(["run", workload, "--json", "r.json", "--html", "nowhere/r.html"]) == 1
+    out, err = capsys.readouterr()
+    assert out == "" and not Path("r.json").exists()
+    assert "<command line>:1:43: error: cannot write nowhere/r.html: No such file or directory" in err
+    assert "hint: give a file in a folder that exists and can be written, or - for standard output" in err
+
+
+def test_a_name_that_cannot_be_written_is_an_error_after_the_run(workload: str, capsys: Capture) -> None:
+    """A folder in the place of the file."""
+    Path("taken").mkdir()
+    assert main(["run", workload, "--json", "taken"]) == 1
+    assert "error: cannot write taken: Is a directory" in capsys.readouterr().err
+
+
 def test_parquet_without_pyarrow_is_an_error_before_the_run(
     workload: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
