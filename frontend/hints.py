@@ -216,7 +216,7 @@ PYTHON: tuple[Builtin, ...] = (
 
 # Classes of Triton's language that a kernel names for `isinstance`.
 CLASSES: tuple[Builtin, ...] = tuple(
-    row(name, "*values", _class) for name in ("tensor", "tensor_descriptor", "tensor_descriptor_base", "dtype")
+    row(name, "*values", _class) for name in ("tensor", "tensor_descriptor", "tensor_descriptor_base", "dtype", "tuple")
 )
 
 STANDARD: tuple[Builtin, ...] = (row("_log2", "i: int", _log2),)

@@ -237,7 +237,9 @@ class Statements(Expressions):
     def inline(self, function: JitFunction, arguments: Arguments) -> Item:
         """Lower a function of the kernel language in place of its call."""
         emit = self.emit
-        if not (function.jit or function.static or function.module.library):
+        # What a compile-time function calls is Python to Triton, decorated or not.
+        static = function.static or emit.into is None
+        if not (function.jit or static or function.module.library):
             raise emit.fail(f"'{function.name}' is no kernel function", f"put @triton.jit above `def {function.name}`")
         if self.depth >= _DEEPEST_CALL:
             raise emit.fail(f"calls are nested deeper than {_DEEPEST_CALL}", "a kernel function cannot call itself")
@@ -252,14 +254,14 @@ class Statements(Expressions):
                 continue
             # Triton takes any value for a `tl.constexpr` of a function that another one calls.
             item = names[parameter.name] = argument.item
-            if (is_constexpr(parameter.annotation) or function.static) and isinstance(item, Value):
+            if (is_constexpr(parameter.annotation) or static) and isinstance(item, Value):
                 names[parameter.name] = item if item.known is None else item.known
         outer, self.frame = self.frame, Frame(function.module, names)
         if function.module.library:
             emit.pinned, emit.library = emit.pinned or call, emit.library or function.name
         self.depth += 1
         into = emit.into
-        if function.static:
+        if static:
             emit.into = None
         try:
             returned = self.run(function.tree.body)
