@@ -92,7 +92,7 @@ def _simulate(launches: Sequence[Launch], values: bool, exact: bool, partial: bo
             if valued:
                 if pe not in scratches:
                     scratches[pe] = PeMemory(_scratch(machine), memory.space(pe))
-                pe_values = PeValues(pe, scratches[pe], device)
+                pe_values = PeValues(pe, scratches[pe], device, eager=program.waits_for_others)
             work[pe] = _work(program, pe, launch.programs[pe], pe_values)
         again = not program.reads_values
         told.append({"kernel": launch.name, "grid": list(launch.grid), "start": start, "program": _hash(launch)})

@@ -34,13 +34,14 @@ def _tensor(name: str, array: Array) -> Tensor:
     return Tensor(name, array.dtype, array.shape, data=array)
 
 
-def simulated_values(case: Case, module: ModuleOp) -> dict[str, Array]:
-    """The arrays after the launch of a lowered module on PE 0 of the default machine."""
+def simulated_values(case: Case, module: ModuleOp, pes: int = 1) -> dict[str, Array]:
+    """The arrays after the launch of a lowered module on the first PEs of the default machine, programs in turn."""
     arguments = copies(case)
     tensors = [_tensor(n, cast(Array, v)) if isinstance(v, np.ndarray) else v for n, v in arguments.items()]
     x, y, z = (*case.grid, 1, 1, 1)[:3]
     ids = [(i, j, k) for k, j, i in product(range(z), range(y), range(x))]
-    launch = Launch(kernel_function(module), load_machine("ahbm-2sip"), tuple(tensors), (x, y, z), {0: ids})
+    programs = {pe: ids[pe::pes] for pe in range(pes)}
+    launch = Launch(kernel_function(module), load_machine("ahbm-2sip"), tuple(tensors), (x, y, z), programs)
     memory = simulate([launch], values=True).memory
     return {n: memory[n] for n, v in arguments.items() if isinstance(v, np.ndarray)}
 

@@ -26,11 +26,15 @@ Pattern = tuple[tuple[int, int], ...]
 
 @dataclass
 class PeValues:
-    """The instances of one PE that have not been executed yet."""
+    """The instances of one PE that have not been executed yet.
+
+    `eager`: those of a program are executed as soon as it has ended, because another PE may wait for what they write.
+    """
 
     pe: int
     memory: PeMemory
     device: Device
+    eager: bool = False
     _programs: list[Callable[[], Sequence[Ended]]] = field(default_factory=list[Callable[[], Sequence[Ended]]])
 
     def restart(self) -> None:
@@ -41,8 +45,7 @@ class PeValues:
         """What a request of PE_CPU finds at a time; `running` are the instances of its program, those executed become
         None.
         """
-        for ended in self.take():
-            self.execute(ended)
+        self._flush()
         known = [(t[0] if isinstance(t[0], int) else t[0].end, i) for i, t in enumerate(running) if t is not None]
         for _, i in sorted((end, i) for end, i in known if end is not None and end <= time):
             traced = running[i]
@@ -50,6 +53,10 @@ class PeValues:
             running[i] = None
             self.execute((time, traced[1]))
         return request.read(self.memory)
+
+    def _flush(self) -> None:
+        for ended in self.take():
+            self.execute(ended)
 
     def execute(self, ended: Ended) -> None:
         op, operands = ended[1]
@@ -61,6 +68,8 @@ class PeValues:
         order = sorted(ends)
         ended = [(end + later, t[1]) for end, i in order if (t := traced[i]) is not None]
         self._programs.append(lambda: ended)
+        if self.eager:
+            self._flush()
         return tuple((end - start, i) for end, i in order)
 
     def repeated(self, start: int, pattern: Pattern, commands: Callable[[], Iterator[Command]]) -> None:

@@ -42,6 +42,9 @@ from .ranges import ranges_of
 # PE_CPU goes through this many blocks of scalars without a command only if it never stops.
 _MOST_BLOCKS = 5_000_000
 
+# As many times in a row one and the same atomic only runs if nobody ends the spin that it stands in.
+_MOST_SPINS = 100_000
+
 # What a step may return: a command, or what PE_CPU must read first and what to do with the answer.
 Pending = tuple[ReadValues, Callable[[Slots, Any], Command | None]]
 
@@ -70,7 +73,7 @@ class Program:
             slots[slot] = program[axis]
         if self._view is not None:
             slots[self._view] = self.view(pe)
-        blocks, at, idle = self._code.blocks, 0, 0
+        blocks, at, idle, spins, spinning = self._code.blocks, 0, 0, 0, -1
         while at >= 0:
             block, idle = blocks[at], idle + 1
             if idle > _MOST_BLOCKS:
@@ -82,6 +85,12 @@ class Program:
                     made = then(slots, (yield request))
                 if made is not None:
                     idle = 0
+                    if made.__class__ is Dma and made.update:
+                        spins, spinning = (spins + 1 if made.site == spinning else 0), made.site
+                        if spins > _MOST_SPINS:
+                            raise self._endless(program, made)
+                    elif made.__class__ is not Fill:
+                        spinning = -1
                     yield made
             at = block.exit(slots)
 
@@ -89,6 +98,17 @@ class Program:
         place = place_of(self.launch.function.location)
         message = f"program {program} runs on in PE_CPU and issues nothing: a loop in it never ends"
         return fail(message, place, Category.DEADLOCK, "check the condition of its `while` and the bounds of its loops")
+
+    def _endless(self, program: tuple[int, int, int], atomic: Dma) -> AhbmcError:
+        site = self.sites[atomic.site - self._first_site]
+        message = f"program {program} spins on an atomic that never finds what it waits for"
+        hint = "let a program that runs before or on another PE write what this one waits for"
+        return fail(message, Place(site.file, site.line, site.column), Category.DEADLOCK, hint)
+
+    @property
+    def waits_for_others(self) -> bool:
+        """Whether a program may look at memory until another PE has written there."""
+        return self.reads_values and any(site.kind == "atomic" for site in self.sites)
 
     def view(self, pe: int) -> HbmView:
         """HBM as a PE sees it."""

@@ -8,8 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from ahbmc.backend_sim.numerics.dtypes import Array
-from support_kernels import case_of_body, check_values
-from support_values import random_array
+from ahbmc.backend_sim.program import program
+from ahbmc.dialects.errors import AhbmcError, Category
+from ahbmc.driver.lowering import front
+from ahbmc.passes import build_pipeline, run_pipeline
+from support_kernels import case_of_body, check_values, simulated_values
+from support_values import Case, assert_close, check_every_pass, random_array
 
 CHANGES: dict[str, Callable[[Any, Any], Any]] = {
     "add": lambda old, value: old + value,
@@ -111,3 +115,46 @@ def test_extrema_of_floats_are_found_by_their_bits() -> None:
     nan = float("nan")
     expected = {"c": np.array([nan, nan, -2, 0], np.float32), "d": np.array([1, 1, -2, float("-inf")], np.float32)}
     check_values(case_of_body(body, arguments), expected, ("primitive",))
+
+
+LOCKED_SUM = """
+i = tl.arange(0, 16)
+v = tl.load(x + tl.program_id(0) * 16 + i)
+while tl.atomic_cas(lock, 0, 1) == 1:
+    pass
+if tl.load(lock + 1) == 0:
+    tl.atomic_xchg(lock + 1, 1)
+else:
+    v += tl.load(o + i)
+tl.store(o + i, v)
+tl.debug_barrier()
+tl.atomic_xchg(lock, 0)
+"""
+
+
+def locked_case(lock: int) -> Case:
+    """Programs that add up their rows under a lock, as the layer norm of Triton's tutorials does."""
+    arguments = {"x": random_array((8, 16), "fp32", 1), "o": np.zeros(16, np.float32)}
+    return case_of_body(LOCKED_SUM, arguments | {"lock": np.array([lock, 0], np.int32)}, (8,))
+
+
+def test_a_lock_lets_one_program_after_the_other_in() -> None:
+    """On one PE nobody has to wait; on four PEs they spin until the one before has let go."""
+    case = locked_case(0)
+    expected = {"o": case.arguments["x"].sum(0), "lock": np.array([0, 1], np.int32)}
+    check_values(case, expected)
+    module = check_every_pass(case, "auto")
+    assert_close(simulated_values(case, module, pes=4), expected, "on four PEs")
+
+
+def test_a_spin_that_nobody_ends_is_a_deadlock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lock is taken from the start: the fault names the program and the line."""
+    monkeypatch.setattr(program, "_MOST_SPINS", 50)
+    case = locked_case(1)
+    module = front(case.request)
+    run_pipeline(module, build_pipeline("auto", {}))
+    with pytest.raises(AhbmcError, match=r"program \(0, 0, 0\) spins on an atomic") as error:
+        simulated_values(case, module, pes=2)
+    fault = error.value.faults[0]
+    assert fault.category is Category.DEADLOCK
+    assert fault.place is not None and "atomic_cas" in case.request.kernel.source.splitlines()[fault.place.line - 1]
