@@ -14,6 +14,8 @@ Times are integer picoseconds, sizes integer bytes. There are five tables.
     first, rows  its records are rows [first, first + rows) of `records`. Programs that differ in nothing but addresses
                  SHARE these rows: they ran alike, each from its own `start`
     number       issue number, within the PE, of its first command: (pe, number + i) names the i-th command instance
+    shift        its slices are those of its records that many PEs further on: of a program on another cube that does
+                 there what the program does whose rows it shares
 
 `records`: one command instance. Times count from the `start` of its program.
     site         index into `sites`
@@ -94,7 +96,7 @@ PARTS = ("issue", "dma_read", "fetch", "gemm", "math", "store", "dma_write", "co
 ENGINES = ("pe_cpu", "dma_read", "dma_write", "fetch", "gemm", "math", "store", "ipcq", "hbm", "noc")
 EXCLUSIVE = ("pe_cpu", "gemm", "math", "noc")  # engines whose servers hold one service at a time
 
-PROGRAM_COLUMNS = ("launch", "pe", "program", "start", "end", "first", "rows", "number")
+PROGRAM_COLUMNS = ("launch", "pe", "program", "start", "end", "first", "rows", "number", "shift")
 RECORD_COLUMNS = (
     "site",
     "issue_start",
@@ -161,11 +163,13 @@ class OpLog:
         names: Sequence[str] = self.header.get("links", ())
         return tuple(names)
 
-    def repeats(self) -> Ints:
-        """How many programs ran each record."""
+    def repeats(self, shift: int | None = None) -> Ints:
+        """How many programs ran each record; of those with one `shift`, if it is given."""
+        chosen = slice(None) if shift is None else self.programs["shift"] == shift
+        first, rows = self.programs["first"][chosen], self.programs["rows"][chosen]
         counts = np.zeros(len(self.records["site"]) + 1, dtype=np.int64)
-        np.add.at(counts, self.programs["first"], 1)
-        np.add.at(counts, self.programs["first"] + self.programs["rows"], -1)
+        np.add.at(counts, first, 1)
+        np.add.at(counts, first + rows, -1)
         return np.cumsum(counts)[:-1]
 
     def commands(self) -> dict[str, int]:
@@ -245,6 +249,8 @@ def stays(log: OpLog, engine: str) -> Stays:
     program, run = program[which], run[which]
     start = log.programs["start"][program] + column["start"][run] + step * column["period"][run]
     owner = np.where(column["unit"][run] >= 0, column["unit"][run], log.programs["pe"][program])
+    if engine == "hbm":
+        owner = owner + log.programs["shift"][program]
     return Stays(owner, start, start + held[run], column["record"][run], program)
 
 

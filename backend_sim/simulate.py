@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from io import StringIO
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -27,11 +28,14 @@ from .numerics.commands import PeMemory
 from .numerics.device import Device
 from .numerics.dtypes import Array
 from .oplog import SCHEMA_VERSION, OpLog, Site
-from .program.alike import key_of
+from .program.alike import key_of, slices_of
 from .program.lanes import FEWEST
 from .program.program import Program
 from .target.machine import Machine
 from .target.quantities import Bytes
+
+# Of so many commands of a PE it is worked out in advance what they are like.
+_MOST_COMMANDS = 10_000
 
 
 @dataclass(frozen=True)
@@ -149,23 +153,43 @@ def _scratch(machine: Machine) -> Array:
 
 
 def _work(program: Program, pe: int, ids: Sequence[ProgramId], values: PeValues | None) -> PeWork:
-    """The programs of a PE, and the slices (by owner) that they may touch."""
+    """The programs of a PE, the slices (by owner) that they may touch, and what is known of them."""
     launch, view = program.launch, program.view(pe)
     slices = view.owners_of(_arguments(launch))
-    certain = len(slices) == 1
     commands = [partial(program.commands, number, pe) for number in ids]
     numbers = [launch.number(number) for number in ids]
-    if program.reads_values or len(ids) == 1:
+    if program.reads_values:
         # What reads values is only like itself.
-        return PeWork([Work(n, c) for n, c in zip(numbers, commands, strict=True)], slices, values, certain)
-    lanes = program.lanes if len(ids) >= FEWEST else None
-    alike = lanes.alike(program.arguments, ids, view) if lanes is not None else None
+        return PeWork([Work(n, c) for n, c in zip(numbers, commands, strict=True)], slices, values)
+    known = _few(launch.machine, pe, numbers, commands, values) if len(ids) < FEWEST else None
+    if known is not None:
+        return known
+    alike = program.lanes.alike(program.arguments, ids, view) if program.lanes is not None else None
     if alike is None:
         keys = [partial(_key, c) for c in commands]
         works = [Work(n, c, k) for n, c, k in zip(numbers, commands, keys, strict=True)]
-        return PeWork(works, slices, values, certain)
+        return PeWork(works, slices, values, certain=len(slices) == 1)
     works = [Work(n, c, k) for n, c, k in zip(numbers, commands, alike.classes, strict=True)]
     return PeWork(works, alike.slices, values, certain=True)
+
+
+def _few(
+    machine: Machine,
+    pe: int,
+    numbers: Sequence[int],
+    commands: Sequence[Callable[[], Commands]],
+    values: PeValues | None,
+) -> PeWork | None:
+    """The same from all commands of few programs; None if they are too many to keep."""
+    lists = [list(islice(c(), _MOST_COMMANDS)) for c in commands]
+    if sum(map(len, lists)) >= _MOST_COMMANDS:
+        return None
+    size = machine.pes_per_cube
+    cube = range(pe // size * size, pe // size * size + size)
+    keys = [key_of(each, cube) for each in lists]
+    works = [Work(n, c, k) for n, c, k in zip(numbers, commands, keys, strict=True)]
+    like = None if None in keys else tuple(keys)
+    return PeWork(works, slices_of(command for each in lists for command in each), values, True, like)
 
 
 def _key(commands: Callable[[], Commands]) -> Any:

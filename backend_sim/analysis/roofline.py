@@ -67,8 +67,11 @@ def _busiest_unit(log: OpLog, engine: str) -> int:
     record = log.runs["record"][chosen]
     written = log.records["bytes_written"]
     useful = (log.records["useful_read"] + written) / np.maximum(log.records["bytes_read"] + written, 1)
-    service = (log.runs["service"] * log.runs["count"])[chosen] * useful[record] * log.repeats()[record]
-    return round(float(np.bincount(log.runs["unit"][chosen], weights=service).max()))
+    service, unit = (log.runs["service"] * log.runs["count"])[chosen] * useful[record], log.runs["unit"][chosen]
+    shifts = sorted(set(log.programs["shift"].tolist())) if engine == "hbm" else [None]
+    units = np.concatenate([unit + (shift or 0) for shift in shifts])
+    weights = np.concatenate([service * log.repeats(shift)[record] for shift in shifts])
+    return round(float(np.bincount(units, weights=weights).max()))
 
 
 def _service(log: OpLog, engine: str) -> Ints:

@@ -213,11 +213,11 @@ def _remote_bytes(log: OpLog, machine: Machine) -> int:
     rate = float(machine.hbm.slice_gb_per_s) / 1000
     size = np.rint(runs["service"][chosen] * rate).astype(np.int64) * runs["count"][chosen]
     total = 0
-    for pe in _pes(log):
-        rows = programs["pe"] == pe
+    for pe, shift in sorted(set(zip(programs["pe"].tolist(), programs["shift"].tolist(), strict=True))):
+        rows = (programs["pe"] == pe) & (programs["shift"] == shift)
         low = np.searchsorted(record, programs["first"][rows], "left")
         high = np.searchsorted(record, (programs["first"] + programs["rows"])[rows], "left")
-        before = np.concatenate(([0], np.cumsum(np.where(runs["unit"][chosen] != pe, size, 0))))
+        before = np.concatenate(([0], np.cumsum(np.where(runs["unit"][chosen] + shift != pe, size, 0))))
         total += int((before[high] - before[low]).sum())
     return total
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import simpy
 
@@ -34,12 +35,15 @@ Names = frozenset[str | int]
 @dataclass(frozen=True)
 class PeWork:
     """The programs of a PE, the slices (by owner) that they may use, and its values if they are wanted. `certain`: the
-    slices are known to be those that they use."""
+    slices are known to be those that they use. `like`: equal for PEs of the same number in their cubes that do the same
+    there; None: it is not known.
+    """
 
     works: Sequence[Work]
     slices: Collection[int]
     values: PeValues | None = None
     certain: bool = False
+    like: Any = None
 
 
 @dataclass
@@ -123,7 +127,9 @@ def execute(
     taken. Raises AhbmcError `deadlock` where a PE cannot go on.
     """
     numbers = {} if numbers is None else numbers
-    run = Run(machine, launch, start, work, sites, log, numbers, exact, logs_links)
+    followers = {} if exact or logs_links else cubes_that_follow(machine, work)
+    leading = {pe: todo for pe, todo in work.items() if pe not in followers}
+    run = Run(machine, launch, start, leading, sites, log, numbers, exact, logs_links)
     groups = _together_at_first(run, again)
     try:
         for group in groups:
@@ -138,12 +144,37 @@ def execute(
         groups = [group for group in groups if exact or all(work[pe].certain for pe in group.pes)]
         raise
     finally:
+        runs = {pe_run.pe.number: pe_run for group in groups for pe_run in group.runs}
+        for pe, leader in followers.items():
+            if leader in runs and len(runs[leader].patterns) == len(work[pe].works):
+                numbers[pe] = runs[leader].followed(pe, work[pe].works, work[pe].values, numbers.get(pe, 0))
         for group in sorted(groups, key=lambda group: group.pes):
             log.extend(group.log)
-    runs = [pe_run for group in groups for pe_run in group.runs]
-    numbers.update((pe_run.pe.number, pe_run.number) for pe_run in runs)
-    end = max((pe_run.finished_at for pe_run in runs), default=start)
-    return end, sum(pe_run.pe.calendar.events for pe_run in runs)
+    numbers.update((number, pe_run.number) for number, pe_run in runs.items())
+    end = max((pe_run.finished_at for pe_run in runs.values()), default=start)
+    return end, sum(pe_run.pe.calendar.events for pe_run in runs.values())
+
+
+def cubes_that_follow(machine: Machine, work: Mapping[int, PeWork]) -> dict[int, int]:
+    """For each PE of a cube where the same happens as in an earlier one, the PE of that one that does what it does.
+
+    Only if no PE uses slices of other cubes: then nothing passes from cube to cube, and all cubes are built alike.
+    """
+    size = machine.pes_per_cube
+    if not all(pe.certain and pe.like is not None for pe in work.values()):
+        return {}
+    if any(owner // size != pe // size for pe, todo in work.items() for owner in todo.slices):
+        return {}
+    cubes: dict[int, list[int]] = {}
+    for pe in sorted(work):
+        cubes.setdefault(pe // size, []).append(pe)
+    first: dict[Any, list[int]] = {}
+    found: dict[int, int] = {}
+    for pes in cubes.values():
+        leaders = first.setdefault(tuple((pe % size, work[pe].like) for pe in pes), pes)
+        if leaders is not pes:
+            found.update(zip(pes, leaders, strict=True))
+    return found
 
 
 def _together_at_first(run: Run, again: bool) -> list[Together]:

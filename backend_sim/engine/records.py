@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..oplog import PROGRAM_COLUMNS, RECORD_COLUMNS, RUN_COLUMNS, SEGMENT_COLUMNS, OpLog, Site, Table
 from .commands import Composite
@@ -18,19 +20,20 @@ from .paths import START as NO_CAUSE
 _TIMES = (ISSUE_START, ISSUE_END, START, END, WINDOW)
 
 Row = list[int]
+Rows = npt.NDArray[np.int64]
 
 
 class ProgramRecords:
     """The records of one program that is running; a record is known by its number in it."""
 
-    __slots__ = ("_chains", "_open", "_paths", "rows", "runs")
+    __slots__ = ("_chains", "_open", "_paths", "_runs", "rows")
 
     def __init__(self) -> None:
         self.rows: list[Row] = []
-        self.runs: list[list[int]] = []
+        self._runs = array("q")
         self._chains: dict[int, list[tuple[int, int, int]]] = {}
         self._paths: list[tuple[int, Path, int]] = []
-        self._open: dict[tuple[int, int, int, int], list[int]] = {}
+        self._open: dict[tuple[int, int, int, int], int] = {}
 
     def issue(self, site: int, start: int, end: int, cause: int) -> int:
         """A command is issued in [start, end); returns the number of its record."""
@@ -100,23 +103,31 @@ class ProgramRecords:
         if service == 0:
             return
         key = (record, engine, slice_, lane)
-        last = self._open.get(key)
-        if last is not None and last[4] == service:
-            if last[6] == 1 and start > last[3]:
-                last[5], last[6] = start - last[3], 2
+        runs, at = self._runs, self._open.get(key)
+        if at is not None and runs[at + 4] == service:
+            begun, count = runs[at + 3], runs[at + 6]
+            if count == 1 and start > begun:
+                runs[at + 5], runs[at + 6] = start - begun, 2
                 return
-            if start == last[3] + last[5] * last[6]:
-                last[6] += 1
+            if start == begun + runs[at + 5] * count:
+                runs[at + 6] = count + 1
                 return
-        self._open[key] = last = [record, engine, slice_, start, service, service, 1]
-        self.runs.append(last)
+        self._open[key] = len(runs)
+        runs.extend((record, engine, slice_, start, service, service, 1))
 
     def series(
         self, record: int, engine: int, start: int, service: int, period: int, count: int, slice_: int = -1
     ) -> None:
         """`count` services of one length at equal distances."""
         if service and count:
-            self.runs.append([record, engine, slice_, start, service, period if count > 1 else service, count])
+            self._runs.extend((record, engine, slice_, start, service, period if count > 1 else service, count))
+
+    def runs(self, first: int, start: int) -> Rows:
+        """The rows of `runs`, ordered, where records count from `first` and times from `start`."""
+        rows = np.array(self._runs, dtype=np.int64).reshape(-1, len(RUN_COLUMNS))
+        rows[:, 0] += first
+        rows[:, 3] -= start
+        return rows[np.lexsort(rows.T[::-1])]
 
 
 class Log:
@@ -127,7 +138,7 @@ class Log:
         self._programs: list[tuple[int, ...]] = []
         self._records: list[Row] = []
         self._segments: list[tuple[int, int, int, int]] = []
-        self._runs: list[list[int]] = []
+        self._runs: list[Rows] = []
 
     def records_of(self, start: int, ran: ProgramRecords) -> tuple[int, int]:
         """Keep the records of a program that ran from `start` on; returns (first row, rows)."""
@@ -138,7 +149,7 @@ class Log:
             base[column] = start
         self._records += [[value - b for value, b in zip(row, base, strict=True)] for row in ran.rows]
         self._segments += [(r + first, of + first, part, ps) for r, of, part, ps in ran.segments()]
-        self._runs += sorted([r + first, e, s, at - start, d, p, c] for r, e, s, at, d, p, c in ran.runs)
+        self._runs.append(ran.runs(first, start))
         return first, rows
 
     def extend(self, other: Log) -> None:
@@ -146,14 +157,29 @@ class Log:
         first = len(self._records)
         self._records += other._records
         self._segments += [(r + first, of + first, part, ps) for r, of, part, ps in other._segments]
-        self._runs += [[r + first, *rest] for r, *rest in other._runs]
+        for rows in other._runs:
+            rows[:, 0] += first
+        self._runs += other._runs
         self._programs += [(*p[:5], p[5] + first, *p[6:]) for p in other._programs]
 
     def program(
-        self, launch: int, pe: int, program: int, start: int, end: int, first: int, rows: int, number: int
+        self,
+        launch: int,
+        pe: int,
+        program: int,
+        start: int,
+        end: int,
+        first: int,
+        rows: int,
+        number: int,
+        shift: int = 0,
     ) -> None:
         """A program that ran, with records of its own or those of another that ran alike."""
-        self._programs.append((launch, pe, program, start, end, first, rows, number))
+        self._programs.append((launch, pe, program, start, end, first, rows, number, shift))
+
+    def programs_of(self, pe: int) -> list[tuple[int, ...]]:
+        """The programs that a PE ran, in turn."""
+        return sorted((row for row in self._programs if row[1] == pe), key=lambda row: row[7])
 
     def build(self, header: Mapping[str, Any], sites: Sequence[Site]) -> OpLog:
         programs = sorted(self._programs, key=lambda row: (row[0], row[1], row[3], row[7]))
@@ -163,10 +189,10 @@ class Log:
             _table(PROGRAM_COLUMNS, programs),
             _table(RECORD_COLUMNS, self._records),
             _table(SEGMENT_COLUMNS, self._segments),
-            _table(RUN_COLUMNS, self._runs),
+            _table(RUN_COLUMNS, np.concatenate(self._runs) if self._runs else ()),
         )
 
 
-def _table(columns: Sequence[str], rows: Sequence[Sequence[int]]) -> Table:
+def _table(columns: Sequence[str], rows: Sequence[Sequence[int]] | Rows) -> Table:
     array = np.array(rows, dtype=np.int64).reshape(-1, len(columns))
     return {name: np.ascontiguousarray(array[:, i]) for i, name in enumerate(columns)}

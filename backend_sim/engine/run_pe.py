@@ -59,6 +59,7 @@ class PeRun:
     replay: bool = True
     index: int = 0
     keys: Sequence[Any] = ()
+    patterns: list[Pattern] = field(default_factory=list[Pattern])
     _seen: dict[Any, Ran] = field(default_factory=dict[Any, Ran])
 
     def __post_init__(self) -> None:
@@ -103,8 +104,22 @@ class PeRun:
         program = (self.launch, self.pe.number, work.number)
         self.log.program(*program, start, start + ran.duration, ran.first, ran.rows, self.number)
         self.number += ran.rows
+        self.patterns.append(ran.pattern)
         if self.values is not None:
             self.values.repeated(start, ran.pattern, work.commands)
+
+    def followed(self, pe: int, works: Sequence[Work], values: PeValues | None, number: int) -> int:
+        """Enter the programs of another PE, which run as those of this one did, in another cube.
+
+        Its issue numbers go on from `number`; returns where they have got to.
+        """
+        rows = self.log.programs_of(self.pe.number)
+        for work, pattern, (launch, _, _, start, end, first, count, *_) in zip(works, self.patterns, rows, strict=True):
+            self.log.program(launch, pe, work.number, start, end, first, count, number, pe - self.pe.number)
+            number += count
+            if values is not None:
+                values.repeated(start, pattern, work.commands)
+        return number
 
     def _program(self, work: Work, parts: Sequence[int]) -> Generator[Arrival, None, Ran]:
         pe, start = self.pe, self.end
@@ -119,6 +134,7 @@ class PeRun:
         if self.values is not None and pe.traced is not None:
             pattern = self.values.ran(start, pe.traced, self._epoch)
         program = (self.launch, pe.number, self.works[self.index].number)
+        self.patterns.append(pattern)
         self.log.program(*program, start + self._epoch, pe.end + self._epoch, first, rows, self.number)
         self.number += rows
         return Ran(start, pe.end - start, first, rows, pattern)

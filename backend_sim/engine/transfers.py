@@ -58,6 +58,7 @@ class Transit(Flight):
         if self._waited and self._before is not None and self._before.pe != pe.number:
             queue += self._waited
         self.end, self.path = end, path_to(end, self.sent, self._led, self._record, part, queue, holder)
+        self._before = self.behind = None  # else what was long ago would live on behind it
         self._then(self)
 
     @property
@@ -74,7 +75,8 @@ def path_to(end: int, sent: int, led: Path, record: int, part: int, queue: int, 
     path, ps = step(led, record, QUEUE, queue), end - sent - queue
     if holder is None or queue:
         return step(path, record, part, ps)
-    return Behind(holder, end, path, record, part, ps)
+    behind = Behind(holder, end, path, record, part, ps)
+    return behind if holder.end is None else behind.seen()
 
 
 class Read(Transit):

@@ -35,6 +35,21 @@ def key_of(commands: Iterable[Command], cube: range | None = None) -> Any:
     return None if overlaps is None else (tuple(parts), overlaps)
 
 
+def slices_of(commands: Iterable[Command]) -> frozenset[int]:
+    """The slices that commands move bytes to and from, by owner."""
+    found: set[int] = set()
+    for command in commands:
+        if isinstance(command, Dma):
+            found.update(owner for owner, _, _ in command.shares)
+        elif isinstance(command, Composite) and command.tiles is not None:
+            for stream in (command.tiles.a, command.tiles.b, command.tiles.out):
+                if stream is not None and stream.shares is None:
+                    found.add(stream.owner)
+                elif stream is not None and stream.shares is not None:
+                    found.update(owner for shares in set(stream.shares) for owner, _, _ in shares)
+    return frozenset(found)
+
+
 def _overlaps(access: Sequence[tuple[Range, bool]]) -> tuple[Any, ...] | None:
     """For each write, which other accesses touch its bytes."""
     writes = [(i, r) for i, (r, is_write) in enumerate(access) if is_write]
