@@ -191,16 +191,20 @@ def test_every_machine_routes_probes_and_runs_a_kernel(
 @EXAMPLES
 @given(random=st.randoms(use_true_random=True))
 def test_a_message_alone_takes_what_the_closed_form_says(random: Random, tmp_path: Path) -> None:
-    """A read and a write of the engine, from any PE to the slice of the first, with packets of any size."""
+    """A read and a write of the engine, from any PE to the slice of any PE, with packets of any size."""
     machine, count = loaded(machine_file(random), tmp_path, "drawn"), random.randint(1, 5000)
-    pe, size = random.randrange(machine.pes), 4 * count
+    pe, owner, size = random.randrange(machine.pes), random.randrange(machine.pes), 4 * count
+    cube, slice_ = divmod(owner, machine.pes_per_cube)
+    sip, cube = divmod(cube, machine.cubes_per_sip)
+    there = {"sip_start": sip, "cube_start": cube, "pe_start": slice_, "num_sips": 1, "num_cubes": 1, "num_pes": 1}
+    place = dict.fromkeys(("source_ptr", "target_ptr"), there)
     source, target = np.arange(count, dtype=np.float32), np.zeros(count, dtype=np.float32)
     options = {"machine": str(tmp_path / "drawn.yaml"), "map": {"pes": pe_name(machine, pe)}}
-    oplog = MOVE[1,](source, target, ELEMENTS=count, pipeline="primitive", **options).oplog
+    oplog = MOVE[1,](source, target, ELEMENTS=count, pipeline="primitive", place=place, **options).oplog
     assert np.array_equal(source, target)
     took: dict[str, int] = {}
     for row, site in enumerate(oplog.records["site"]):
         took[oplog.sites[int(site)].kind] = int(oplog.records["end"][row] - oplog.records["start"][row])
-    near, far = pe_node(machine, pe), slice_node(machine, 0)
+    near, far = pe_node(machine, pe), slice_node(machine, owner)
     assert took["dma_read"] == read_ps(machine, size, near, far)
     assert took["dma_write"] == write_ack_ps(machine, size, near, far)
