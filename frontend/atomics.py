@@ -45,10 +45,22 @@ def _read_modify_write(kind: str) -> Callable[..., Item]:
         _check_hints(sem, scope)
         value = _fitted(emit, "val", emit.cast(val, element), address)
         chosen = None if mask is None else _fitted(emit, "mask", _truth(mask), address)
-        unsigned = "u" if kind in ("max", "min") and element.is_int and not element.signed else ""
-        return _made(emit, f"{kind}{unsigned}", address, element, value, None, chosen, sem, scope)
+        return _made(emit, _signed(kind, element), address, element, value, None, chosen, sem, scope)
 
     return lower
+
+
+def combine(emit: Emitter, kind: str, address: Value, value: Value, mask: Value) -> None:
+    """An atomic of a block of values at a block of pointers, whose old contents nobody asks for."""
+    _, element = address_of(address)
+    if element.is_float and kind in ("and", "or", "xor"):
+        raise TypeFault(f"memory holds {element}, whose bits are not combined", "view it as integers")
+    _made(emit, _signed(kind, element), address, element, value, None, mask, None, None)
+
+
+def _signed(kind: str, element: DType) -> str:
+    """The kind of the op: extrema of numbers without a sign are kinds of their own."""
+    return f"{kind}u" if kind in ("max", "min") and element.is_int and not element.signed else kind
 
 
 def _compare_and_swap(emit: Emitter, pointer: Item, cmp: Value, val: Value, sem: str | None, scope: str | None) -> Item:

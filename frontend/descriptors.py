@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 
 from ..dialects import tl
+from .atomics import combine
 from .builtin import Builtin, row
 from .emit import Emitter
 from .memory import access, address_of, lanes_from, load_padded
@@ -96,14 +98,27 @@ def _scatter(emit: Emitter, desc: Item, value: Value, x_offsets: Value, y_offset
     return None
 
 
+def _atomic(kind: str) -> Callable[..., Item]:
+    def lower(emit: Emitter, desc: Item, offsets: Item, value: Value) -> Item:
+        descriptor = _descriptor(desc)
+        address, mask = _block(emit, descriptor, offsets)
+        combine(emit, kind, address, _fitted(emit, value, address, descriptor), mask)
+        return None
+
+    return lower
+
+
 def _put(emit: Emitter, address: Value, mask: Value, value: Value, descriptor: Descriptor) -> None:
+    emit.insert(tl.StoreOp(address.ssa, _fitted(emit, value, address, descriptor).ssa, mask.ssa))
+
+
+def _fitted(emit: Emitter, value: Value, address: Value, descriptor: Descriptor) -> Value:
+    """What is written in the shape and type of the block."""
     if value.shape != address.shape:
         if prod(value.shape) != prod(address.shape):
             raise TypeFault(f"{describe(value)} does not fill a block of shape {list(address.shape)}")
         value = emit.make(tl.ReshapeOp(value.ssa, address.shape), BlockType(address.shape, value.element))
-    if value.element != descriptor.element:
-        value = emit.cast(value, descriptor.element)
-    emit.insert(tl.StoreOp(address.ssa, value.ssa, mask.ssa))
+    return value if value.element == descriptor.element else emit.cast(value, descriptor.element)
 
 
 def _experimental_load(emit: Emitter, desc: Item, offsets: Item, shape: tuple[int, ...], dtype: DType) -> Item:
@@ -129,6 +144,10 @@ METHODS: dict[str, Builtin] = {
     "store": _STORE,
     "gather": row("gather", "desc, x_offsets: block, y_offset", _gather),
     "scatter": row("scatter", "desc, value: block, x_offsets: block, y_offset", _scatter),
+    **{
+        f"atomic_{kind}": row(f"atomic_{kind}", "desc, offsets, value: value", _atomic(kind))
+        for kind in ("add", "max", "min", "and", "or", "xor")
+    },
 }
 """What `descriptor.name(...)` calls."""
 

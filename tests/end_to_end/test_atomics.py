@@ -117,6 +117,22 @@ def test_extrema_of_floats_are_found_by_their_bits() -> None:
     check_values(case_of_body(body, arguments), expected, ("primitive",))
 
 
+@pytest.mark.parametrize(("kind", "element"), [("add", "fp32"), ("add", "bf16"), ("max", "u32"), ("xor", "i32")])
+def test_atomics_through_a_descriptor(kind: str, element: str) -> None:
+    """Lanes outside of the tensor are cut off; two programs add to blocks that overlap."""
+    body = f"""
+desc = tl.make_tensor_descriptor(c, [5, 24], [24, 1], [4, 16])
+i = tl.arange(0, 4)[:, None] * 16 + tl.arange(0, 16)[None, :]
+desc.atomic_{kind}([tl.program_id(0) * 2, 12], tl.load(x + i))
+"""
+    x, memory = random_array((4, 16), element, 1), random_array((5, 24), element, 2)
+    left, change = memory.copy(), np.maximum if kind == "max" else {"add": np.add, "xor": np.bitwise_xor}[kind]
+    for first in (0, 2):
+        rows = min(4, 5 - first)
+        left[first : first + rows, 12:] = change(left[first : first + rows, 12:], x[:rows, :12])
+    check_values(case_of_body(body, {"x": x, "c": memory}, (2,)), {"c": left})
+
+
 LOCKED_SUM = """
 i = tl.arange(0, 16)
 v = tl.load(x + tl.program_id(0) * 16 + i)

@@ -119,6 +119,9 @@ CASES: list[tuple[str, str, str, str, str, str]] = [
     ("global", "global q", "6:5", "global q", "`global`", ""),
     ("an atomic that floats do not have", "tl.atomic_and(x, 1)", "6:5", "tl.atomic_and(x, 1)",
      "memory holds fp32; it takes integers of 32 and 64 bits", "wider type"),
+    ("bits of floats through a descriptor", "d = tl.make_tensor_descriptor(x, [n], [1], [B])\n"
+     "d.atomic_or([0], tl.zeros((B,), tl.float32))", "7:5", "d.atomic_or([0], tl.zeros((B,), tl.float32))",
+     "memory holds fp32, whose bits are not combined", "integers"),
     ("an order of memory that is none", "tl.atomic_add(x, 1.0, sem='seq_cst')", "6:5",
      "tl.atomic_add(x, 1.0, sem='seq_cst')", "'sem' is 'seq_cst'", "relaxed, acquire, release, acq_rel"),
     ("an atomic of a block in one place", "tl.atomic_add(x, tl.arange(0, B))", "6:5",
