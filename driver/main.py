@@ -1,7 +1,7 @@
 """`ahbmc`: the command line. Parses arguments, calls the command's module, turns errors into text and an exit status.
 
-What a command does lies in `run.py`, `compile.py` and `listing.py`. They, and everything slow, are imported only when
-their command runs: `--help` must answer at once.
+What a command does lies in the file of its name, listings in `listing.py`. They, and everything slow, are imported
+only when their command runs: `--help` must answer at once.
 """
 
 from __future__ import annotations
