@@ -62,19 +62,22 @@ class Execution:
         return self.oplog.latency_ps
 
 
-def simulate(launches: Sequence[Launch], *, values: bool, exact: bool = False, partial: bool = False) -> Execution:
+def simulate(
+    launches: Sequence[Launch], *, values: bool, exact: bool = False, partial: bool = False, logs_links: bool = False
+) -> Execution:
     """Run launches in turn on their (one) machine. Tensors of different launches are the same where they are one
     object.
 
     Timing is the same with and without `values`, and with `exact`, which simulates each program and each tile by
-    itself. With `partial` a KeyboardInterrupt ends the simulation, not the call: what had ended is returned. Raises
-    AhbmcError where something does not fit, leaves its tensor or never ends.
+    itself. With `logs_links` the op-log says when links of the network were busy. With `partial` a KeyboardInterrupt
+    ends the simulation, not the call: what had ended is returned. Raises AhbmcError where something does not fit,
+    leaves its tensor or never ends.
     """
     with single_threaded():
-        return _simulate(launches, values, exact, partial)
+        return _simulate(launches, values, exact, partial, logs_links)
 
 
-def _simulate(launches: Sequence[Launch], values: bool, exact: bool, partial: bool) -> Execution:
+def _simulate(launches: Sequence[Launch], values: bool, exact: bool, partial: bool, logs_links: bool) -> Execution:
     machine = launches[0].machine
     assert all(launch.machine is machine for launch in launches), "launches of one simulation share a machine"
     memory = Memory(machine, _tensors(launches))
@@ -101,7 +104,9 @@ def _simulate(launches: Sequence[Launch], values: bool, exact: bool, partial: bo
         again = not program.reads_values
         told.append({"kernel": launch.name, "grid": list(launch.grid), "start": start, "program": _hash(launch)})
         try:
-            now, handled = execute(machine, index, start, work, sites, log, numbers, exact=exact, again=again)
+            now, handled = execute(
+                machine, index, start, work, sites, log, numbers, exact=exact, again=again, logs_links=logs_links
+            )
             events += handled
             told[-1]["end"] = now
             began = time.perf_counter()
@@ -117,7 +122,7 @@ def _simulate(launches: Sequence[Launch], values: bool, exact: bool, partial: bo
         "machine": machine.name,
         "machine_hash": _machine_hash(machine),
         "launches": told,
-        "links": [],  # no edge of the network is a server yet
+        "links": list(log.links) if logs_links else [],
     }
     oplog = log.build(header, sites)
     if interrupted:

@@ -71,9 +71,10 @@ def execute(
     values: bool,
     exact: bool = False,
     partial: bool = False,
+    logs_links: bool = True,
 ) -> Executed:
     """Simulate launches in turn; `exact` takes no short cuts and gives the same; `partial` returns what had ended when
-    the user interrupts it.
+    the user interrupts it; `logs_links` has the op-log say when links of the network were busy.
 
     Raises AhbmcError: a deadlock, an access outside of every tensor, ...
     """
@@ -83,7 +84,7 @@ def execute(
     ]
     start = time.perf_counter()
     with step("simulating"):
-        execution = simulate(launches, values=values, exact=exact, partial=partial)
+        execution = simulate(launches, values=values, exact=exact, partial=partial, logs_links=logs_links)
     spent = time.perf_counter() - start
     values_s = execution.values_s
     seconds = {"compile": sum(c.seconds for c in compiled), "simulate": spent - values_s, "values": values_s}

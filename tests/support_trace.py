@@ -44,3 +44,15 @@ def check_structure(found: dict[str, Any]) -> None:
             case other:
                 raise AssertionError(f"no event of this trace is {other}")
     assert orders == set(names)
+
+
+def busy_by_engine(found: dict[str, Any]) -> dict[str, float]:
+    """The ns of all slices of each engine, of `noc` those of all links."""
+    names = {(e["name"], e["pid"], e["tid"]): e["args"]["name"] for e in found["traceEvents"] if "name" in e["args"]}
+    busy: dict[str, float] = {}
+    for event in found["traceEvents"]:
+        if event["ph"] == "X":
+            links = names["process_name", event["pid"], 0].endswith("links")
+            engine = "noc" if links else names["thread_name", event["pid"], event["tid"]]
+            busy[engine] = busy.get(engine, 0.0) + event["dur"] * 1000
+    return busy

@@ -13,6 +13,7 @@ import pytest
 from ahbmc.backend_sim.analysis.trace import write_trace
 from ahbmc.driver.run import Outcome, run_workload
 from ahbmc.passes.pipelines import PIPELINES
+from support_trace import busy_by_engine
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NAMES = sorted(path.stem for path in EXAMPLES.glob("*.yaml"))
@@ -43,14 +44,9 @@ def test_the_views_of_a_run_agree(name: str, pipeline: str) -> None:
     assert sum(found["attribution"].values()) == pytest.approx(found["latency_ns"])
 
     write_trace(run.executed.execution.oplog, run.executed.machine, out)
-    events = json.loads(out.getvalue())["traceEvents"]
-    threads = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["name"] == "thread_name"}
-    busy: dict[str, float] = {}
-    for event in events:
-        if event["ph"] == "X":
-            engine = threads[event["pid"], event["tid"]]
-            busy[engine] = busy.get(engine, 0.0) + event["dur"] * 1000
-    assert busy == pytest.approx({name: row["busy_ns"] for name, row in found["engines"].items() if row["busy_ns"]})
+    assert busy_by_engine(json.loads(out.getvalue())) == pytest.approx(
+        {name: row["busy_ns"] for name, row in found["engines"].items() if row["busy_ns"]}
+    )
 
 
 @pytest.mark.parametrize("name", KERNELS)

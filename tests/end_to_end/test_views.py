@@ -12,7 +12,7 @@ from ahbmc.backend_sim.analysis.report import report, text
 from ahbmc.backend_sim.analysis.trace import write_trace
 from ahbmc.backend_sim.oplog import ENGINES, busy_intervals, busy_ps
 from ahbmc.driver.run import Outcome, run_workload
-from support_trace import check_structure
+from support_trace import busy_by_engine, check_structure
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -36,15 +36,8 @@ def test_the_trace_has_the_busy_time_of_every_engine(outcome: Outcome) -> None:
     """The durations of all slices of an engine add up to `engines[...]["busy_ns"]`."""
     out = StringIO()
     write_trace(outcome.executed.execution.oplog, outcome.executed.machine, out)
-    events = json.loads(out.getvalue())["traceEvents"]
-    threads = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["name"] == "thread_name"}
-    busy: dict[str, float] = {}
-    for event in events:
-        if event["ph"] == "X":
-            engine = threads[event["pid"], event["tid"]]
-            busy[engine] = busy.get(engine, 0.0) + event["dur"] * 1000
     engines = {name: row["busy_ns"] for name, row in outcome.summary()["engines"].items() if row["busy_ns"]}
-    assert busy == pytest.approx(engines)
+    assert busy_by_engine(json.loads(out.getvalue())) == pytest.approx(engines)
 
 
 @pytest.fixture(scope="module")
@@ -66,10 +59,12 @@ def test_the_attribution_of_many_pes_is_the_whole_latency(many_pes: Outcome) -> 
 def test_the_trace_of_many_pes_is_in_order(many_pes: Outcome) -> None:
     """Every event is what the format wants; all 64 PEs are there."""
     out, log = StringIO(), many_pes.executed.execution.oplog
-    assert write_trace(log, many_pes.executed.machine, out) == ()
+    notes = write_trace(log, many_pes.executed.machine, out)
+    assert notes == (f"the 64 busiest of {len(log.links):,} links have a counter",)
     found = json.loads(out.getvalue())
     check_structure(found)
-    assert sum(event["name"] == "process_name" for event in found["traceEvents"]) == 64
+    names = [event["args"]["name"] for event in found["traceEvents"] if event["name"] == "process_name"]
+    assert len(names) == 65 and names[-1] == "sip0 links"
 
 
 def test_busy_time_and_busy_intervals_agree(many_pes: Outcome) -> None:
