@@ -73,6 +73,19 @@ tl.store(o + 2, s + m)
     check_values(case_of_body(HEAD + body, arguments), {"o": expected})
 
 
+@pytest.mark.parametrize(("kind", "wide"), [("u8", "int32"), ("bf16", "float32"), ("i64", "int64")])
+def test_lanes_are_left_out_in_32_bits(kind: str, wide: str) -> None:
+    """topk of a narrow type is of a type of 32 bits, unless it leaves nothing out."""
+    body = f"""
+few, all = tl.topk(a, 4), tl.topk(a, 16)
+tl.static_assert(few.dtype == tl.{wide} and all.dtype == a.dtype)
+tl.store(o + i[:, None] * 4 + tl.arange(0, 4)[None, :], few)
+"""
+    x = random_array((8, 16), kind, 1)
+    expected = np.flip(np.sort(x.astype(np.float32), 1), 1)[:, :4].astype(x.dtype)
+    check_values(case_of_body(HEAD + body, {"x": x, "o": random_array((8, 4), kind, 2)}), {"o": expected}, ("auto",))
+
+
 @pytest.mark.parametrize("masked", [False, True])
 def test_a_histogram_counts_what_lies_in_its_bins(masked: bool) -> None:
     """Numbers below 0, from the number of bins on, and masked off lanes are not counted."""
