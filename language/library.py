@@ -10,6 +10,7 @@ __all__ = [
     "argmax",
     "argmin",
     "associative_scan",
+    "bitonic_merge",
     "cat",
     "cdiv",
     "clamp",
@@ -248,3 +249,8 @@ def dot_scaled(
 ) -> Any:
     """The matrix product of two blocks in microscaling formats: numbers in groups along K with a scale each."""
     outside("dot_scaled")
+
+
+def bitonic_merge(x: Any, dim: Any = None, descending: Any = False) -> Any:
+    """The last axis in order, where it rises and then falls or the other way round."""
+    outside("bitonic_merge")

@@ -26,6 +26,8 @@ MATRICES: list[tuple[str, Array]] = [
     ("tl.sort(a)", np.sort(X, 1)),
     ("tl.sort(a, dim=1, descending=True)", -np.sort(-X, 1)),
     ("tl.trans(tl.sort(tl.trans(a)))", np.sort(X, 0)),
+    ("tl.bitonic_merge(tl.cat(tl.sort(a.reshape(16, 8)), tl.sort(a.reshape(16, 8), descending=True), dim=1))",
+     np.sort(np.repeat(X.reshape(16, 8), 2, 1), 1)),
     ("tl.gather(a, (j[None, :] * 3 + i[:, None]) % 16, 1)", np.take_along_axis(X, INDEX, 1)),
     ("tl.gather(a, tl.broadcast_to((i[:, None] + 3) % 8, (8, 16)), 0)", np.roll(X, -3, 0)),
     ("tl.interleave(*tl.split(tl.reshape(a, (8, 8, 2))))", X),

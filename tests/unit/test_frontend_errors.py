@@ -151,6 +151,8 @@ CASES: list[tuple[str, str, str, str, str, str]] = [
      "topk: the first 32 of 16 lanes", ""),
     ("a part of a sort that is no power of two", "z = tl.topk(tl.arange(0, B), 3)", "6:9",
      "tl.topk(tl.arange(0, B), 3)", "topk: a sort takes powers of two, and 3 is none", ""),
+    ("a merge along the first axis", "z = tl.bitonic_merge(tl.zeros((B, B), tl.int32), 0)", "6:9",
+     "tl.bitonic_merge(tl.zeros((B, B), tl.int32), 0)", "only the last axis can be merged", ""),
     ("a pair of two types", "z = tl.join(tl.arange(0, B), tl.zeros((B,), tl.float32))", "6:9",
      "tl.join(tl.arange(0, B), tl.zeros((B,), tl.float32))", "both blocks must be of one type", ""),
     ("a split of more than two", "z = tl.split(tl.zeros((B, 4), tl.int32))", "6:9",
