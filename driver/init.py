@@ -86,10 +86,16 @@ def _scalar(name: str, kind: str, names: Sequence[str]) -> int | float:
     if kind == "fp32":
         return _EPSILON if _SMALL.search(name) else 0.0 if _ZERO.search(name) else 1.0
     if "stride" in name.lower():
-        # The strides of one tensor are those whose names differ in the last letter; its last axis is dense.
-        group = [n for n in names if n[:-1] == name[:-1]]
+        # Its last axis is dense.
+        group = [n for n in names if _tensor_of(n) == _tensor_of(name)]
         return _SIZE ** (len(group) - 1 - group.index(name)) if len(group) > 1 else _SIZE
     return 0 if _ZERO.search(name) else _SIZE
+
+
+def _tensor_of(stride: str) -> str:
+    """What the strides of one tensor have in common: they differ in the last letter, or in the last word."""
+    first, _, last = stride.rpartition("_")
+    return stride[:-1] if len(last) <= 2 else first
 
 
 def _grid(module: Module, name: str) -> tuple[int, ...]:

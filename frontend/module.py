@@ -6,6 +6,7 @@ lie, nothing here reads a disk.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cached_property, lru_cache
 
@@ -15,6 +16,8 @@ from .parser import parse, parse_function
 from .pieces import Piece, scan
 from .text import Text
 from .values import FileModule, Item, JitFunction, Namespace, Opaque
+
+_JIT_CALL = re.compile(r"\bjit\(\s*(\w+)\s*\)")
 
 Evaluate = Callable[["Module", syntax.Expression], Item]
 Find = Callable[[str, str], tuple[str, str] | None]
@@ -39,7 +42,15 @@ class Module:
     @property
     def kernels(self) -> tuple[str, ...]:
         """The names of all functions under a jit decorator, in order."""
-        return tuple(dict.fromkeys(p.name for p in self.pieces if p.kind == "function" and p.jit))
+        return tuple(dict.fromkeys(p.name for p in self.pieces if p.kind == "function" and self._is_jit(p)))
+
+    def _is_jit(self, piece: Piece) -> bool:
+        return piece.jit or piece.name in self._decorated_later
+
+    @cached_property
+    def _decorated_later(self) -> frozenset[str]:
+        """Functions that get their decorator by a call, `f = triton.jit(f)`."""
+        return frozenset(_JIT_CALL.findall(self.text.content))
 
     def function(self, name: str) -> JitFunction | None:
         """The function of that name, or of the name after the last dot in the function before it (`test_x.kernel`); of
@@ -51,9 +62,9 @@ class Module:
             if not found:
                 return None
             owned = [p for p in found if owners and p.owner == owners.rpartition(".")[2]]
-            piece = next((p for p in reversed(owned or found) if p.jit), found[-1])
+            piece = next((p for p in reversed(owned or found) if self._is_jit(p)), found[-1])
             tree = parse_function(self.text, piece)
-            self._functions[name] = JitFunction(own, self, tree, piece.jit, piece.static)
+            self._functions[name] = JitFunction(own, self, tree, self._is_jit(piece), piece.static)
         return self._functions[name]
 
     def kernel_function(self, name: str) -> JitFunction | None:

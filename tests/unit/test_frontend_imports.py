@@ -103,3 +103,10 @@ def test_kernels_inside_functions() -> None:
     assert module.kernels == ("k",)
     for name, value in (("one.k", 1), ("C.two.k", 2), ("k", 2)):
         assert f"arith.constant {value} : i32" in str(compile_kernel(text, "k.py", name, {"x": "*i32"}, {}))
+
+
+def test_a_decorator_that_is_called() -> None:
+    """`f = triton.jit(f)` makes a kernel of `f`, as the decorator does."""
+    text = "import triton\nimport triton.language as tl\n\n\ndef k(x):\n    tl.store(x, 1)\n\n\nk = triton.jit(k)\n"
+    assert module_of(text, "k.py").kernels == ("k",)
+    assert "tl.store" in str(compile_kernel(text, "k.py", "k", {"x": "*i32"}, {}))
