@@ -25,7 +25,8 @@ def helper(p, at):
 
 @triton.autotune(configs=[triton.Config({"BLOCK": 128, "SPLIT": True})], key=["n"])
 @triton.jit
-def k(out, x, table, words, valid_mask, stride_xm, stride_xk, out_stride_row, out_stride_dim, n, eps, count: tl.int64, BLOCK: tl.constexpr,
+def k(out, x, table, words, valid_mask, stride_xm, stride_xk,
+      out_stride_row, out_stride_dim, n, eps, count: tl.int64, BLOCK: tl.constexpr,
       SPLIT: tl.constexpr, MODE: tl.constexpr, HAS_EPS: tl.constexpr, OUT_DTYPE: tl.constexpr, D: tl.constexpr = 8):
     row = helper(table, tl.program_id(1))
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
