@@ -28,7 +28,8 @@ _WORD = re.compile(r"@|\w+")
 _FUNCTION = re.compile(r"(?:async\s+)?def\s+(\w+)")
 _CLASS = re.compile(r"class\s+(\w+)")
 _CONSTANT = re.compile(r"(\w+)\s*(?::[^=\n]+)?=(?!=)")
-_JIT = re.compile(r"@\s*(?:[\w.]+\.)?jit\b")
+# Other projects have a `jit` too.
+_JIT = re.compile(r"@\s*(?!(?:cuda|jax|nb|numba|tilelang|torch|warp)\.)(?:[\w.]+\.)?jit\b")
 _STATIC = re.compile(r"@\s*(?:[\w.]+\.)?constexpr(?:_function)?\b")
 _CLOSES = {")": "(", "]": "[", "}": "{"}
 _CLOSER = {opener: closer for closer, opener in _CLOSES.items()}

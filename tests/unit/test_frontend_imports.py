@@ -110,3 +110,18 @@ def test_a_decorator_that_is_called() -> None:
     text = "import triton\nimport triton.language as tl\n\n\ndef k(x):\n    tl.store(x, 1)\n\n\nk = triton.jit(k)\n"
     assert module_of(text, "k.py").kernels == ("k",)
     assert "tl.store" in str(compile_kernel(text, "k.py", "k", {"x": "*i32"}, {}))
+
+
+@pytest.mark.parametrize(
+    ("decorator", "is_kernel"),
+    [
+        ("triton.jit", True),
+        ("jit", True),
+        ("triton.jit(noinline=True)", True),
+        ("numba.jit", False),
+        ("torch.jit.script", False),
+    ],
+)
+def test_whose_jit_it_is(decorator: str, is_kernel: bool) -> None:
+    """The `jit` of another project makes no kernel."""
+    assert module_of(f"@{decorator}\ndef k(x):\n    pass\n", "k.py").kernels == (("k",) if is_kernel else ())
