@@ -18,7 +18,7 @@ from ahbmc.passes.pipelines import PIPELINES
 from xdsl.ir import Operation
 
 ROOT = Path(__file__).parents[2]
-SOURCE_FOLDERS = ("backend_sim", "dialects", "driver", "frontend", "passes")
+SOURCE_FOLDERS = ("backend_sim", "dialects", "driver", "frontend", "language", "passes")
 MAX_LINES = 500
 MAX_FUNCTION_LINES = 60
 VAGUE_NAMES = ("utils", "util", "common", "helpers", "helper", "misc")
@@ -44,6 +44,15 @@ def name(path: Path) -> str:
 
 def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     return (n for n in ast.walk(tree(path)) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
+
+
+def test_every_file_of_the_checkout_is_text() -> None:
+    """A wheel, a picture or a log that a command left in the checkout is none of its files."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)
+    if listed.returncode != 0:
+        pytest.skip("not a git checkout")
+    paths = [ROOT / file for file in listed.stdout.decode().split("\0")[:-1]]
+    assert [name(p) for p in paths if p.is_file() and b"\0" in p.read_bytes()] == []
 
 
 def test_no_file_is_over_the_limit_of_lines() -> None:
