@@ -63,21 +63,21 @@ class Execution:
 
 
 def simulate(
-    launches: Sequence[Launch], *, values: bool, exact: bool = False, partial: bool = False, logs_links: bool = False
+    launches: Sequence[Launch], *, values: bool, exact: bool = False, partial: bool = False, links: bool = False
 ) -> Execution:
     """Run launches in turn on their (one) machine. Tensors of different launches are the same where they are one
     object.
 
-    Timing is the same with and without `values`, and with `exact`, which simulates each program and each tile by
-    itself. With `logs_links` the op-log says when links of the network were busy. With `partial` a KeyboardInterrupt
-    ends the simulation, not the call: what had ended is returned. Raises AhbmcError where something does not fit,
-    leaves its tensor or never ends.
+    Timing is the same with and without `values`, and with `exact`, which simulates each program, tile and packet by
+    itself. With `links` the op-log says when packets held which link, which takes longer. With `partial` a
+    KeyboardInterrupt ends the simulation, not the call: what had ended is returned. Raises AhbmcError where something
+    does not fit, leaves its tensor or never ends.
     """
     with single_threaded():
-        return _simulate(launches, values, exact, partial, logs_links)
+        return _simulate(launches, values, exact, partial, links)
 
 
-def _simulate(launches: Sequence[Launch], values: bool, exact: bool, partial: bool, logs_links: bool) -> Execution:
+def _simulate(launches: Sequence[Launch], values: bool, exact: bool, partial: bool, links: bool) -> Execution:
     machine = launches[0].machine
     assert all(launch.machine is machine for launch in launches), "launches of one simulation share a machine"
     memory = Memory(machine, _tensors(launches))
@@ -105,7 +105,7 @@ def _simulate(launches: Sequence[Launch], values: bool, exact: bool, partial: bo
         told.append({"kernel": launch.name, "grid": list(launch.grid), "start": start, "program": _hash(launch)})
         try:
             now, handled = execute(
-                machine, index, start, work, sites, log, numbers, exact=exact, again=again, logs_links=logs_links
+                machine, index, start, work, sites, log, numbers, exact=exact, again=again, logs_links=links
             )
             events += handled
             told[-1]["end"] = now
@@ -122,7 +122,7 @@ def _simulate(launches: Sequence[Launch], values: bool, exact: bool, partial: bo
         "machine": machine.name,
         "machine_hash": _machine_hash(machine),
         "launches": told,
-        "links": list(log.links) if logs_links else [],
+        "links": list(log.links) if links else [],
     }
     oplog = log.build(header, sites)
     if interrupted:
@@ -169,7 +169,7 @@ def _work(program: Program, pe: int, ids: Sequence[ProgramId], values: PeValues 
     known = _few(launch.machine, pe, numbers, commands, values) if len(ids) < FEWEST else None
     if known is not None:
         return known
-    alike = program.lanes.alike(program.arguments, ids, view) if program.lanes is not None else None
+    alike = program.lanes.alike(program.arguments, ids, view)
     if alike is None:
         keys = [partial(_key, c) for c in commands]
         works = [Work(n, c, k) for n, c, k in zip(numbers, commands, keys, strict=True)]

@@ -71,10 +71,10 @@ def execute(
     values: bool,
     exact: bool = False,
     partial: bool = False,
-    logs_links: bool = True,
+    links: bool = False,
 ) -> Executed:
-    """Simulate launches in turn; `exact` takes no short cuts and gives the same; `partial` returns what had ended when
-    the user interrupts it; `logs_links` has the op-log say when links of the network were busy.
+    """Simulate launches in turn; `exact` takes no short cuts and gives the same; `links` notes when links were taken;
+    `partial` returns what had ended when the user interrupts it.
 
     Raises AhbmcError: a deadlock, an access outside of every tensor, ...
     """
@@ -84,7 +84,7 @@ def execute(
     ]
     start = time.perf_counter()
     with step("simulating"):
-        execution = simulate(launches, values=values, exact=exact, partial=partial, logs_links=logs_links)
+        execution = simulate(launches, values=values, exact=exact, partial=partial, links=links)
     spent = time.perf_counter() - start
     values_s = execution.values_s
     seconds = {"compile": sum(c.seconds for c in compiled), "simulate": spent - values_s, "values": values_s}

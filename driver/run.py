@@ -63,11 +63,13 @@ def run_workload(
     timing_only: bool = False,
     exact: bool = False,
     partial: bool = False,
+    links: bool = False,
     sources: Sources | None = None,
 ) -> Outcome:
     """Run the workload file `path`. Raises AhbmcError; a failed check is no error but an outcome.
 
-    With `partial` a user's interrupt of the simulation is an outcome too, without checks.
+    With `partial` a user's interrupt of the simulation is an outcome too, without checks. With `links` the op-log says
+    when which link was taken.
     """
     prepared = prepare(load(path, overrides, sources), machine, pipeline)
     compiled = compile_all(prepared.requests)
@@ -78,7 +80,9 @@ def run_workload(
     start = time.perf_counter()
     wanted = _wanted(prepared, bindings.top, [b.lookup for b in bindings.launches]) if values else []
     checking = time.perf_counter() - start
-    executed = execute(compiled, bindings.launches, prepared.machine, values=values, exact=exact, partial=partial)
+    executed = execute(
+        compiled, bindings.launches, prepared.machine, values=values, exact=exact, partial=partial, links=links
+    )
     if executed.execution.interrupted:
         return outcome_of(executed, prepared.requests, (), (), "skipped", prepared.workload.sources)
     start = time.perf_counter()
@@ -193,6 +197,7 @@ def command(arguments: argparse.Namespace) -> int:
         timing_only=arguments.timing_only,
         exact=arguments.simulate == "exact",
         partial=True,
+        links=any((arguments.trace, arguments.oplog, arguments.html)),
         sources=sources,
     )
     if outcome.run.interrupted:

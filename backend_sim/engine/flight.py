@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .network import Leg, Link, Passage, Steps
+from .network import NO_TRAIN, Leg, Link, Passage, Step, Steps
 from .paths import START, Holder, Path
 
 # Takes (time, order, handler, argument): calls `handler(time, argument)` when simulated time has got there.
@@ -97,12 +97,17 @@ class Flight:
                 self.at_edge(start)
             free = link.tail if link.last is feeder else link.busy
             if free > start:
-                start = free
                 self._wait(link.holder)
+                if link.train[1] > h and link.last is not feeder:
+                    h, p, t = self._between(link, h, t, start, steps[i])
+                    continue
+                start = free
             if gate.ordered:
                 self.answered(start)
             if self._logs:
                 self.booked(link.number, start, work)
+            link.train = (h, t, (t - h) // (1 + rest // full) or 1, start, full) if full else NO_TRAIN
+            link.between = link.between_until = 0
             h = start + head
             p = h + rest if h + rest > p + full else p + full
             t = (p if p > t else t) + last
@@ -114,6 +119,27 @@ class Flight:
             link.last = feeder
             link.holder = self
         self._land(t)
+
+    def _between(self, link: Link, h: int, t: int, start: int, step: Step) -> tuple[int, int, int]:
+        """A packet takes a link while the flits of another one are still coming in from elsewhere: behind those that
+        are there, before the others. Returns when its first flit, its last but one, and its last leave."""
+        gate, _, feeder, _, _, head, _, _, last, work = step
+        first, until, gap, begun, full = link.train
+        flits = (until - first) // gap + 1
+        ahead = begun + link.between
+        start = max(start, link.between_until, ahead + ((h - first) // gap + 1) * full)
+        end = max(start + work, t + last, ahead + min(flits, (t - first) // gap + 1) * full + work)
+        if gate.ordered:
+            self.answered(start)
+        if self._logs:
+            self.booked(link.number, start, work)
+        link.between_until = start + work
+        link.busy = max(link.busy + work, start + work)
+        link.between += work
+        link.tail = max(link.tail, end)
+        link.last = feeder
+        link.holder = self
+        return start + head, end - last if work > head else start + head, end
 
     def _wait(self, holder: Holder | None) -> None:
         if holder is None or holder is self:

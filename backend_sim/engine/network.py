@@ -27,12 +27,32 @@ from ..target.topology import Edge
 from .hbm import Slice
 from .paths import Holder
 
+# No flits that are still coming in.
+NO_TRAIN = (0, 0, 1, 0, 0)
+
 
 class Link:
     """A directed edge, or the worker of a router. `busy` counts its work alone, `tail` is when the last flit it took
-    has left; where both differ a packet from elsewhere fits in between."""
+    has left; where both differ a packet from elsewhere fits in between.
 
-    __slots__ = ("busy", "feeders", "holder", "last", "name", "number", "ordered", "tail")
+    `train` is the packet it took last that nothing went before: (arrival of its first flit at the source of the edge,
+    of its last, distance of its flits, when the edge began with it, how long it holds the edge for one flit), and
+    `between` the work of others that went between its flits, the last of them until `between_until`.
+    """
+
+    __slots__ = (
+        "between",
+        "between_until",
+        "busy",
+        "feeders",
+        "holder",
+        "last",
+        "name",
+        "number",
+        "ordered",
+        "tail",
+        "train",
+    )
 
     def __init__(self, name: str, number: int, *, ordered: bool):
         self.name = name
@@ -41,6 +61,9 @@ class Link:
         self.busy = 0
         self.tail = 0
         self.last: Link | None = None  # whose packet it took last
+        self.train: tuple[int, int, int, int, int] = NO_TRAIN
+        self.between = 0
+        self.between_until = 0
         self.holder: Holder | None = None
         self.feeders: set[str] = set()
 
