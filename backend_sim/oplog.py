@@ -46,6 +46,12 @@ records on the path that ends their program have segments. Ordered by record, th
     part         index into PARTS
     ps           how long
 
+`loads`: how long packets of a program held a link of the network, in all. Ordered by record.
+    record       the first row of the program in `records`; of programs with a `shift` it is the same link so many PEs
+                 further on (within a cube)
+    link         index into the header's `links`
+    ps           how long
+
 `runs`: when engines were busy: `count` equal services, the k-th in [start + k * period, start + k * period + service).
 Ordered by record.
     record       row of `records`
@@ -114,12 +120,14 @@ RECORD_COLUMNS = (
     "window",
 )
 SEGMENT_COLUMNS = ("record", "of", "part", "ps")
+LOAD_COLUMNS = ("record", "link", "ps")
 RUN_COLUMNS = ("record", "engine", "unit", "start", "service", "period", "count")
 TABLES: Mapping[str, tuple[str, ...]] = {
     "programs": PROGRAM_COLUMNS,
     "records": RECORD_COLUMNS,
     "segments": SEGMENT_COLUMNS,
     "runs": RUN_COLUMNS,
+    "loads": LOAD_COLUMNS,
 }
 
 
@@ -150,6 +158,7 @@ class OpLog:
     records: Table
     segments: Table
     runs: Table
+    loads: Table
 
     @property
     def latency_ps(self) -> int:

@@ -122,7 +122,7 @@ def _simulate(launches: Sequence[Launch], values: bool, exact: bool, partial: bo
         "machine": machine.name,
         "machine_hash": _machine_hash(machine),
         "launches": told,
-        "links": list(log.links) if links else [],
+        "links": list(log.links),
     }
     oplog = log.build(header, sites)
     if interrupted:

@@ -49,7 +49,9 @@ class Log:
 
 
 def run_on(log: Log, record: int, engine: str, start: int, service: int, count: int = 1, unit: int = -1) -> None:
-    """`count` services of a record on an engine, one after the other."""
+    """`count` services of a record on an engine, one after the other; on a link they load it."""
+    if engine == "noc":
+        log.add("loads", record=record, link=unit, ps=service * count)
     log.add(
         "runs",
         record=record,

@@ -16,9 +16,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from ..oplog import ENGINES, Ints, OpLog
 from ..target.machine import Machine
+from .servers import link_loads
 
 RESOURCES = ("gemm", "math", "hbm", "noc", "issue")
 
@@ -42,8 +44,8 @@ def roofline(log: OpLog, machine: Machine) -> Roofline:
         "issue": (log.records["issue_end"] - log.records["issue_start"]).astype(np.float64),
     }
     floors = dict.fromkeys(RESOURCES, 0) | {name: _busiest(log, of) for name, of in per_record.items()}
-    for engine in ("hbm", "noc"):
-        floors[engine] = max(floors[engine], _busiest_unit(log, engine))
+    floors["hbm"] = max(floors["hbm"], _busiest_slice(log))
+    floors["noc"] = max(link_loads(log, machine, _useful(log)).values(), default=0)
     bound = max(RESOURCES, key=lambda name: floors[name]) if any(floors.values()) else "issue"
     latency_ps = log.latency_ps
     return Roofline(bound, floors[bound], floors[bound] / latency_ps if latency_ps else 0.0, floors)
@@ -59,17 +61,29 @@ def _busiest(log: OpLog, per_record: np.ndarray) -> int:
     return round(float(np.bincount(log.programs["pe"], weights=per_program).max()))
 
 
-def _busiest_unit(log: OpLog, engine: str) -> int:
-    """The largest service of a slice or a link, of each record the share that was asked for."""
-    chosen = np.flatnonzero((log.runs["engine"] == ENGINES.index(engine)) & (log.runs["unit"] >= 0))
+def _useful(log: OpLog) -> npt.NDArray[np.float64]:
+    """Of each row of `loads`, which share of the bytes of its program was asked for."""
+    rows = dict(zip(log.programs["first"].tolist(), log.programs["rows"].tolist(), strict=True))
+    first = log.loads["record"]
+    last = first + np.array([rows[record] for record in first.tolist()], dtype=np.int64)
+    useful, moved = (
+        np.concatenate(([0], np.cumsum(log.records[column] + log.records["bytes_written"])))
+        for column in ("useful_read", "bytes_read")
+    )
+    return (useful[last] - useful[first]) / np.maximum(moved[last] - moved[first], 1)
+
+
+def _busiest_slice(log: OpLog) -> int:
+    """The largest service of a slice, of each record the share that was asked for."""
+    chosen = np.flatnonzero((log.runs["engine"] == ENGINES.index("hbm")) & (log.runs["unit"] >= 0))
     if not len(chosen):
         return 0
     record = log.runs["record"][chosen]
     written = log.records["bytes_written"]
     useful = (log.records["useful_read"] + written) / np.maximum(log.records["bytes_read"] + written, 1)
     service, unit = (log.runs["service"] * log.runs["count"])[chosen] * useful[record], log.runs["unit"][chosen]
-    shifts = sorted(set(log.programs["shift"].tolist())) if engine == "hbm" else [None]
-    units = np.concatenate([unit + (shift or 0) for shift in shifts])
+    shifts = sorted(set(log.programs["shift"].tolist()))
+    units = np.concatenate([unit + shift for shift in shifts])
     weights = np.concatenate([service * log.repeats(shift)[record] for shift in shifts])
     return round(float(np.bincount(units, weights=weights).max()))
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from ..oplog import ENGINES, OpLog, busy_ps
 from ..target.machine import Machine
 from ..target.topology import pe_name
 
-Busy = Mapping[str, Mapping[int, int]]
+Busy = Mapping[str, Mapping[int, int] | Mapping[str, int]]
 
 
 @dataclass(frozen=True)
@@ -21,9 +24,34 @@ class Server:
     utilization: float
 
 
-def busy_of(log: OpLog) -> Busy:
-    """Engine -> owner (see `oplog.Stays`) -> ps that this server was busy. Servers that never were are not in it."""
-    return {engine: busy_ps(log, engine) for engine in ENGINES}
+def busy_of(log: OpLog, machine: Machine) -> Busy:
+    """Engine -> owner (see `oplog.Stays`; of `noc` the name of the link) -> ps that this server was busy. Servers that
+    never were are not in it."""
+    found = {engine: busy_ps(log, engine) for engine in ENGINES if engine != "noc"}
+    return {**found, "noc": link_loads(log, machine)}
+
+
+def link_loads(log: OpLog, machine: Machine, share: npt.NDArray[np.float64] | float = 1.0) -> dict[str, int]:
+    """How long packets held each link of the network, in ps, by its name; of each row of `loads` the `share` of it."""
+    found: dict[str, int] = {}
+    for shift in sorted(set(log.programs["shift"].tolist())):
+        held = np.rint(log.loads["ps"] * log.repeats(shift)[log.loads["record"]] * share)
+        for link, ps in zip(log.loads["link"].tolist(), map(int, held.tolist()), strict=True):
+            if ps:
+                name = _further(log.links[link], shift // machine.pes_per_cube, machine)
+                found[name] = found.get(name, 0) + ps
+    return found
+
+
+def _further(link: str, cubes: int, machine: Machine) -> str:
+    """The name of the same link of a cube so many cubes further on."""
+    if not cubes:
+        return link
+    source, _, _ = link.partition(">")
+    sip, cube, _ = source.split(".", 2)
+    number = int(sip.removeprefix("sip")) * machine.cubes_per_sip + int(cube.removeprefix("cube")) + cubes
+    there = "sip{}.cube{}.".format(*divmod(number, machine.cubes_per_sip))
+    return link.replace(f"{sip}.{cube}.", there)
 
 
 def engines(log: OpLog, busy: Busy) -> dict[str, dict[str, float]]:
@@ -52,12 +80,12 @@ def engines(log: OpLog, busy: Busy) -> dict[str, dict[str, float]]:
 
 def busiest_slices(log: OpLog, busy: Busy, machine: Machine) -> list[Server]:
     """The slices that were used, the busiest first."""
-    return _busiest(log, busy["hbm"], [slice_name(machine, owner) for owner in busy["hbm"]])
+    return _busiest(log, {slice_name(machine, int(owner)): ps for owner, ps in busy["hbm"].items()})
 
 
 def busiest_links(log: OpLog, busy: Busy) -> list[Server]:
     """The directed links that were used, the busiest first."""
-    return _busiest(log, busy["noc"], [log.links[owner] for owner in busy["noc"]])
+    return _busiest(log, {str(name): ps for name, ps in busy["noc"].items()})
 
 
 def slice_name(machine: Machine, owner: int) -> str:
@@ -66,6 +94,6 @@ def slice_name(machine: Machine, owner: int) -> str:
     return f"{cube}.hbm{pe}"
 
 
-def _busiest(log: OpLog, busy: Mapping[int, int], names: list[str]) -> list[Server]:
-    order = sorted(zip(busy.items(), names, strict=True), key=lambda item: (-item[0][1], item[0][0]))
-    return [Server(name, ps, ps / log.latency_ps) for (_, ps), name in order]
+def _busiest(log: OpLog, busy: Mapping[str, int]) -> list[Server]:
+    order = sorted(busy.items(), key=lambda item: -item[1])
+    return [Server(name, ps, ps / log.latency_ps) for name, ps in order]

@@ -10,8 +10,7 @@
 
 `hbm_read` counts the bytes that moved, `hbm_read_useful` those of them that were asked for; `noc` the bytes that came
 from or went to another PE's slice. `engines` adds up the servers of a name (`servers` of them); `utilization` is their
-busy share of the latency, `min`, `median` and `max` are of single servers. `slices` and `links` are the busiest ones
-(links: of a run that notes them, for `--trace`, `--oplog` or `--html`),
+busy share of the latency, `min`, `median` and `max` are of single servers. `slices` and `links` are the busiest ones,
 `critical_pe` is the PE whose last command ends the run. `gemm` is there if the workload has a GEMM: see `gemm_window`.
 `interrupted` is there if the user ended the run, and says how far it had come.
 """
@@ -93,7 +92,7 @@ class Analysis:
 
     @cached_property
     def _busy(self) -> Busy:
-        return busy_of(self.log)
+        return busy_of(self.log, self.machine)
 
     @cached_property
     def moved_bytes(self) -> dict[str, int]:

@@ -20,6 +20,7 @@ class Flight:
     __slots__ = (
         "_left",
         "_leg",
+        "_loads",
         "_logs",
         "_order",
         "_passage",
@@ -32,7 +33,16 @@ class Flight:
         "pe",
     )
 
-    def __init__(self, pe: int, passage: Passage, request: Request, order: int, *, logs: bool = False):
+    def __init__(
+        self,
+        pe: int,
+        passage: Passage,
+        request: Request,
+        order: int,
+        loads: dict[int, int] | None = None,
+        *,
+        logs: bool = False,
+    ):
         self.pe = pe
         self.end: int | None = None
         self.path: Path = START
@@ -42,6 +52,7 @@ class Flight:
         self._passage = passage
         self._request = request
         self._order = order
+        self._loads: dict[int, int] = {} if loads is None else loads  # how long its packets held each link
         self._logs = logs  # whether `booked` is called
         self._leg = 0
         self._left = 0
@@ -79,7 +90,7 @@ class Flight:
 
     def _pass(self, i: int, h: int, p: int, t: int, steps: Steps, number: int) -> None:
         """A packet takes hop `i`, and those behind it up to one that is ordered in simulated time."""
-        first, end = i, len(steps)
+        first, end, loads = i, len(steps), self._loads
         for i in range(first, end):
             gate, link, feeder, worker, overhead, head, rest, full, last, work = steps[i]
             if gate.ordered and i > first:
@@ -104,6 +115,7 @@ class Flight:
                 start = free
             if gate.ordered:
                 self.answered(start)
+            loads[link.number] = loads.get(link.number, 0) + work
             if self._logs:
                 self.booked(link.number, start, work)
             link.train = (h, t, (t - h) // (1 + rest // full) or 1, start, full) if full else NO_TRAIN
@@ -131,6 +143,7 @@ class Flight:
         end = max(start + work, t + last, ahead + min(flits, (t - first) // gap + 1) * full + work)
         if gate.ordered:
             self.answered(start)
+        self._loads[link.number] = self._loads.get(link.number, 0) + work
         if self._logs:
             self.booked(link.number, start, work)
         link.between_until = start + work

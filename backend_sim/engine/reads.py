@@ -120,8 +120,10 @@ class Arrival:
         queue, holder = (waited, None) if foreign else (0, before if waited else None)
         led = path_to(end, self.sent, self.path, record, DMA_READ, queue, holder)
         train = Train([Piece(0, end, period, count, lambda _, time: step(led, record, DMA_READ, time - end))])
-        if pe.logs_links:
-            for link, at, work, distance in links:
+        loads = pe.records.loads
+        for link, at, work, distance in links:
+            loads[link] = loads.get(link, 0) + count * work
+            if pe.logs_links:
                 pe.records.series(record, ON_NOC, at, work, distance, count, link)
         pe.records.series(record, ON_HBM, start, held, held, count, slice_.owner)
         group.end, group.path = train.at(count - 1)

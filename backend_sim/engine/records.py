@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..oplog import PROGRAM_COLUMNS, RECORD_COLUMNS, RUN_COLUMNS, SEGMENT_COLUMNS, OpLog, Site, Table
+from ..oplog import LOAD_COLUMNS, PROGRAM_COLUMNS, RECORD_COLUMNS, RUN_COLUMNS, SEGMENT_COLUMNS, OpLog, Site, Table
 from .commands import Composite
 from .paths import ISSUE, QUEUE, Path, flatten
 from .paths import START as NO_CAUSE
@@ -26,11 +26,12 @@ Rows = npt.NDArray[np.int64]
 class ProgramRecords:
     """The records of one program that is running; a record is known by its number in it."""
 
-    __slots__ = ("_chains", "_open", "_paths", "_runs", "rows")
+    __slots__ = ("_chains", "_open", "_paths", "_runs", "loads", "rows")
 
     def __init__(self) -> None:
         self.rows: list[Row] = []
         self._runs = array("q")
+        self.loads: dict[int, int] = {}  # how long its packets held each link, by number
         self._chains: dict[int, list[tuple[int, int, int]]] = {}
         self._paths: list[tuple[int, Path, int]] = []
         self._open: dict[tuple[int, int, int, int], int] = {}
@@ -139,6 +140,7 @@ class Log:
         self._records: list[Row] = []
         self._segments: list[tuple[int, int, int, int]] = []
         self._runs: list[Rows] = []
+        self._loads: list[tuple[int, int, int]] = []
 
     def records_of(self, start: int, ran: ProgramRecords) -> tuple[int, int]:
         """Keep the records of a program that ran from `start` on; returns (first row, rows)."""
@@ -150,6 +152,7 @@ class Log:
         self._records += [[value - b for value, b in zip(row, base, strict=True)] for row in ran.rows]
         self._segments += [(r + first, of + first, part, ps) for r, of, part, ps in ran.segments()]
         self._runs.append(ran.runs(first, start))
+        self._loads += [(first, link, ps) for link, ps in sorted(ran.loads.items())]
         return first, rows
 
     def extend(self, other: Log) -> None:
@@ -160,6 +163,7 @@ class Log:
         for rows in other._runs:
             rows[:, 0] += first
         self._runs += other._runs
+        self._loads += [(r + first, link, ps) for r, link, ps in other._loads]
         self._programs += [(*p[:5], p[5] + first, *p[6:]) for p in other._programs]
 
     def program(
@@ -190,6 +194,7 @@ class Log:
             _table(RECORD_COLUMNS, self._records),
             _table(SEGMENT_COLUMNS, self._segments),
             _table(RUN_COLUMNS, np.concatenate(self._runs) if self._runs else ()),
+            _table(LOAD_COLUMNS, self._loads),
         )
 
 

@@ -27,7 +27,9 @@ class Transit(Flight):
     __slots__ = ("_before", "_led", "_record", "_then", "_unit", "_waited", "sent")
 
     def __init__(self, unit: Pe, passage: Passage, order: int, record: int, sent: int, led: Path, then: Then):
-        super().__init__(unit.number, passage, unit.calendar.request_ordered, order, logs=unit.logs_links)
+        super().__init__(
+            unit.number, passage, unit.calendar.request_ordered, order, unit.records.loads, logs=unit.logs_links
+        )
         self._unit, self._record, self.sent, self._led, self._then = unit, record, sent, led, then
         self._waited = 0  # how long it waited at the slice
         self._before: Holder | None = None  # for what

@@ -25,7 +25,7 @@ RUNS = [(n, p) for n in NAMES for p in PIPELINES if n != "gemm_async_tiled" or p
 @cache
 def timed(name: str, pipeline: str) -> Outcome:
     """An example, run for its time alone."""
-    return run_workload(EXAMPLES / f"{name}.yaml", pipeline=pipeline, timing_only=True)
+    return run_workload(EXAMPLES / f"{name}.yaml", pipeline=pipeline, timing_only=True, links=True)
 
 
 def latency_ps(name: str, pipeline: str) -> int:
@@ -44,9 +44,11 @@ def test_the_views_of_a_run_agree(name: str, pipeline: str) -> None:
     assert sum(found["attribution"].values()) == pytest.approx(found["latency_ns"])
 
     write_trace(run.executed.execution.oplog, run.executed.machine, out)
-    assert busy_by_engine(json.loads(out.getvalue())) == pytest.approx(
-        {name: row["busy_ns"] for name, row in found["engines"].items() if row["busy_ns"]}
-    )
+    drawn = busy_by_engine(json.loads(out.getvalue()))
+    engines = {name: row["busy_ns"] for name, row in found["engines"].items() if row["busy_ns"]}
+    # Packets that take turns on a link are drawn over each other.
+    assert 0.9 * engines["noc"] <= drawn.pop("noc") <= engines.pop("noc") + 1
+    assert drawn == pytest.approx(engines)
 
 
 @pytest.mark.parametrize("name", KERNELS)
