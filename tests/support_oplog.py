@@ -41,6 +41,9 @@ class Log:
         )
 
     def build(self) -> OpLog:
+        firsts = [row["first"] for row in self.rows["programs"]]
+        for row in self.rows["loads"]:
+            row["record"] = max(first for first in firsts if first <= row["record"])
         tables: dict[str, Table] = {
             name: {c: np.array([row.get(c, 0) for row in self.rows[name]], dtype=np.int64) for c in names}
             for name, names in TABLES.items()

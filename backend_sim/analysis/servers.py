@@ -36,10 +36,11 @@ def link_loads(log: OpLog, machine: Machine, share: npt.NDArray[np.float64] | fl
     found: dict[str, int] = {}
     for shift in sorted(set(log.programs["shift"].tolist())):
         held = np.rint(log.loads["ps"] * log.repeats(shift)[log.loads["record"]] * share)
-        for link, ps in zip(log.loads["link"].tolist(), map(int, held.tolist()), strict=True):
+        rows: list[tuple[int, float]] = list(zip(log.loads["link"].tolist(), held.tolist(), strict=True))
+        for link, ps in rows:
             if ps:
                 name = _further(log.links[link], shift // machine.pes_per_cube, machine)
-                found[name] = found.get(name, 0) + ps
+                found[name] = found.get(name, 0) + int(ps)
     return found
 
 
