@@ -170,8 +170,16 @@ class Flight:
         self._leg += 1
         if self._leg == len(self._passage):
             self.arrived(time)
+            return
+        before, leg = self._passage[self._leg - 1], self._passage[self._leg]
+        if before.ordered or leg.ordered or leg.whole[0][0].ordered:
+            # It goes on in the order in which messages are complete, which is not that of their heads.
+            self._request(time, self._order, self._relay, None)
         else:
             self.depart(time)
+
+    def _relay(self, now: int, _: None) -> None:
+        self.depart(now)
 
 
 # A link that equal messages take: its number, when the first begins, how long each holds it, the distance of the next.

@@ -47,11 +47,11 @@ def node(machine: Machine, pe: int, *, is_slice: bool) -> str:
 
 
 @st.composite
-def traffic(draw: st.DrawFn, pes: int, most: int = 12) -> list[Message]:
-    """Messages from PEs to slices and from slices to PEs of the first `pes` PEs."""
+def traffic(draw: st.DrawFn, pes: Sequence[int], most: int = 12) -> list[Message]:
+    """Messages from PEs to slices and from slices to PEs."""
     found: list[Message] = []
     for _ in range(draw(st.integers(2, most))):
-        a, b, back = draw(st.integers(0, pes - 1)), draw(st.integers(0, pes - 1)), draw(st.booleans())
+        a, b, back = draw(st.sampled_from(pes)), draw(st.sampled_from(pes)), draw(st.booleans())
         ends = node(MACHINE, a, is_slice=back), node(MACHINE, b, is_slice=not back)
         found.append(Message(draw(st.integers(0, 60_000)), *ends, draw(sizes), draw(st.sampled_from([0, 1000, 7000]))))
     return sorted(found, key=lambda message: message.time_ps)
@@ -70,7 +70,7 @@ def in_turn(messages: Sequence[Message]) -> list[Message]:
 
 @pytest.mark.parametrize("shape", SHAPES)
 @settings(max_examples=60, deadline=None)
-@given(messages=traffic(8))
+@given(messages=traffic(range(8)))
 def test_packets_of_a_flit_are_the_oracle_within_a_cube(shape: str, messages: list[Message]) -> None:
     """Every arrival to the picosecond, whatever contends with what."""
     machine, messages = SHAPES[shape], in_turn(messages)
@@ -79,19 +79,20 @@ def test_packets_of_a_flit_are_the_oracle_within_a_cube(shape: str, messages: li
 
 @pytest.mark.parametrize("shape", SHAPES)
 @settings(max_examples=25, deadline=None)
-@given(messages=traffic(128))
+@given(messages=traffic(range(128)))
 def test_packets_of_a_flit_are_the_oracle_between_cubes(shape: str, messages: list[Message]) -> None:
     """The same over ports and the links between cubes."""
     machine, messages = SHAPES[shape], in_turn(messages)
     assert deliver(machine, messages) == deliver_flits(machine, messages)
 
 
-@settings(max_examples=20, deadline=None)
-@given(messages=traffic(256, most=6))
-def test_packets_of_a_flit_are_the_oracle_between_sips(messages: list[Message]) -> None:
-    """The same where endpoints store and forward."""
+@pytest.mark.parametrize("machine", [FLITS, load_machine("ahbm-6sip-torus", ["noc.packet_bytes=256"])])
+@settings(max_examples=30, deadline=None)
+@given(messages=traffic([0, 1, 8, 128, 129, 136]))
+def test_packets_of_a_flit_are_the_oracle_between_sips(machine: Machine, messages: list[Message]) -> None:
+    """The same where endpoints store and forward, in the order in which messages are complete."""
     messages = in_turn(messages)
-    assert deliver(FLITS, messages) == deliver_flits(FLITS, messages)
+    assert deliver(machine, messages) == deliver_flits(machine, messages)
 
 
 @settings(max_examples=60, deadline=None)
