@@ -95,6 +95,17 @@ def test_packets_of_a_flit_are_the_oracle_between_sips(machine: Machine, message
     assert deliver(machine, messages) == deliver_flits(machine, messages)
 
 
+def test_who_waits_for_a_long_message_lets_others_pass() -> None:
+    """A node stores 4096 B that it will send on; meanwhile one byte that came later goes its own way."""
+    machine = load_machine("ahbm-6sip-torus", ["noc.packet_bytes=256"])
+    messages = [
+        Message(2, "sip0.cube0.pe4.pe_dma", "sip2.cube2.hbm_ctrl.3", 4096, 1000),
+        Message(6267, "sip3.cube15.hbm_ctrl.4", "sip0.cube1.pe4.pe_dma", 1),
+        Message(17302, "sip5.cube2.hbm_ctrl.1", "sip0.cube1.pe7.pe_dma", 100),
+    ]
+    assert deliver(machine, messages) == deliver_flits(machine, messages)
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 255), st.integers(0, 255), sizes, st.sampled_from([0, 1000]), st.sampled_from(list(SHAPES)))
 def test_alone_a_message_takes_the_closed_form(a: int, b: int, size: int, gap: int, shape: str) -> None:
