@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import simpy
 
-from .network import Network
+from .network import Link, Network
 from .paths import Holder, flatten
 from .pe import Pe
 
@@ -107,12 +107,20 @@ class Island:
         )
         links = tuple(
             [
-                (link.number, link.busy - now, link.tail - now, link.last and link.last.number, _held(link.holder, now))
+                (link.number, link.busy - now, link.tail - now, link.last and link.last.number, _coming(link, now))
+                + (_held(link.holder, now),)
                 for link in self._network.links.values()
                 if link.tail > now or link.busy > now
             ]
         )
         return pes, slices, links
+
+
+def _coming(link: Link, now: int) -> Any:
+    first, until, gap, begun, full = link.train
+    if until <= now:
+        return None
+    return first - now, until - now, gap, begun - now, full, link.between, max(0, link.between_until - now)
 
 
 def _held(holder: Holder | None, now: int) -> Any:
