@@ -127,6 +127,33 @@ def test_a_link_that_several_pes_use_is_a_floor() -> None:
     assert any(f"queue, 60%: PEs share links, {link} is busy for 90%" in advice for advice in found.advice)
 
 
+def test_what_has_one_cure_is_one_piece_of_advice() -> None:
+    """Reads and queues of PEs behind one busy link: neither earlier loads nor larger blocks would help them."""
+    link = "sip0.cube1.ucie_w>sip0.cube0.ucie_e"
+    log = Log(links=[link])
+    site = log.site("dma_read", 1)
+    log.record(site, (0, 0), -1, (0, 100000), 0, queue=40000, bytes_read=4096, useful_read=4096)
+    for pe in (8, 9):
+        log.program(pe, 0, 100000, first=0, rows=1)
+    run_on(log, 0, "hbm", 0, 16000, unit=0)
+    run_on(log, 0, "noc", 0, 45000, unit=0)
+    (advice,) = verdict(Analysis(log.build(), MACHINE), "composite").advice[-1:]
+    assert advice.startswith(
+        f"dma_read, 60%, queue, 40%: PEs share links, {link} is busy for 90%; place tensors nearer"
+    )
+
+
+def test_reads_of_other_slices_are_told_from_those_of_the_own() -> None:
+    """Half the bytes and more come from slice 0 to PE 1, over no link that is busy: the way itself is long."""
+    log = Log()
+    site = log.site("dma_read", 1)
+    log.record(site, (0, 0), -1, (0, 100000), 0, bytes_read=4096, useful_read=4096)
+    run_on(log, 0, "hbm", 0, 16000, unit=0)
+    log.program(1, 0, 100000, first=0, rows=1)
+    (advice,) = verdict(Analysis(log.build(), MACHINE), "composite").advice[-1:]
+    assert advice.startswith("dma_read, 100%: it waits for transfers from other slices; place tensors nearer")
+
+
 def test_padded_tiles_of_a_composite_are_no_useful_work() -> None:
     """Four tiles of 16.384 ns, half of them valid."""
     log = Log()
