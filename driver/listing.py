@@ -21,7 +21,7 @@ from .output import write
 
 _ROUTINGS = (
     "Machines route as published (min_wire) unless they say otherwise; the published figures need it. ahbm-2sip-xy has"
-    " the physical routing (xy); between cubes the two are up to 17% apart."
+    " the physical routing (xy); single messages between cubes are up to 17% apart, more where they meet others."
 )
 
 

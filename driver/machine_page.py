@@ -66,7 +66,8 @@ Inside a cube a message takes the least wire over routers, under either routing.
   Connections of a port have no length, so ports become free passages from one corner of a cube to another. The
   published figures need it.
 - `xy`, of `ahbm-2sip-xy`, is the physical one: along the row of cubes, then along the column, least wire inside each
-  cube, and a port is passed only to leave the cube. Between cubes the two are up to 17% apart.
+  cube, and a port is passed only to leave the cube. Single messages between
+  cubes of ahbm-2sip are up to 17% apart, more where they meet others.
 
 `routing: xy` in a file, or `--set machine.routing=xy`, takes the physical one on any machine.
 

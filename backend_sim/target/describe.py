@@ -13,12 +13,13 @@ _PROBE_BYTES = 32 * 1024
 _NOTE = {
     "min_wire": (
         "Routing is the published one (min_wire): least wire, in which UCIe ports serve as free passages inside a cube."
-        " The published figures need it. The physical routing is machine ahbm-2sip-xy (routing: xy); between cubes the"
-        " two are up to 17% apart."
+        " The published figures need it. The physical routing is machine ahbm-2sip-xy (routing: xy); single messages"
+        " between its cubes are up to 17% apart, more where they meet others."
     ),
     "xy": (
         "Routing is the physical one (xy): along the row of cubes, then along the column. The published figures were"
-        " made with min_wire (machine ahbm-2sip); between cubes the two are up to 17% apart."
+        " made with min_wire; single messages between the cubes of ahbm-2sip are up to 17% apart, more where they"
+        " meet others."
     ),
 }
 

@@ -124,7 +124,7 @@ def _cubes(machine: Machine) -> Iterator[_Finding]:
             if cube >= columns:
                 there = f"there is no cube {cube}" if cube >= rows * columns else f"cube {cube} is not in the top row"
                 message = f"{there} of {rows} x {columns} cubes, so no IO port can feed it"
-                yield paths, message, f"IO ports feed cubes 0 to {columns - 1}"
+                yield paths, message, f"give sip.io.cubes: IO ports feed cubes 0 to {columns - 1}"
             elif cube in io.cubes[:i]:
                 yield (paths[0],), f"two IO ports feed cube {cube}, which has one port for them", "keep one"
         if not io.cubes:

@@ -30,7 +30,7 @@ SCRATCH = "scratch of 1048576 bytes is larger than the TCM of 65536"
         ("cube: {pes: [r0c0, r6c0]}", 20, "there is no router r6c0, which `cube.pes` names", ROUTERS),
         ("cube: {sram: {router: r2c2}}", 23, "there is no router r2c2, which `cube.sram.router` names", ROUTERS),
         ("cube: {ucie: {n: [r0c0, r9c9, r2c2]}}", 25, "no router r9c9, r2c2, which `cube.ucie.n` names", ROUTERS),
-        ("sip: {io: {cubes: [0, 16]}}", 23, "there is no cube 16 of 4 x 4 cubes", "IO ports feed cubes 0 to 3"),
+        ("sip: {io: {cubes: [0, 16]}}", 23, "there is no cube 16 of 4 x 4 cubes", "give sip.io.cubes: IO"),
         ("sip: {io: {cubes: [0, 4]}}", 23, "cube 4 is not in the top row of 4 x 4 cubes", "feed cubes 0 to 3"),
         ("cube: {mesh: {missing: [r6c0]}}", 25, "router r6c0 lies outside the mesh of 6 x 6", "would have"),
         # Duplicates.
