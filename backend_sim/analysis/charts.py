@@ -77,4 +77,5 @@ def heat_map(names: Sequence[str], shares: Sequence[Shares], colour: str) -> str
 
 
 def _svg(height: int, drawn: Sequence[str]) -> str:
-    return f'<svg viewBox="0 0 {_WIDTH} {height}" role="img">{"".join(drawn)}</svg>'
+    font = 'font-family="ui-monospace, monospace" font-size="11"'
+    return f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" {font}>{"".join(drawn)}</svg>'

@@ -36,7 +36,7 @@ table { border-collapse: collapse; }
 th, td { text-align: left; vertical-align: top; padding: 0.15rem 1rem 0.15rem 0; white-space: pre-line; }
 th { font-weight: 600; border-bottom: 1px solid; }
 .right { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
-svg { width: 100%; display: block; } svg text { font: 11px ui-monospace, monospace; fill: currentColor; }
+svg { width: 100%; display: block; } svg text { fill: currentColor; }
 pre { white-space: pre-wrap; font: inherit; } .note { opacity: 0.7; margin: 0.2rem 0; }
 """
 
