@@ -105,15 +105,13 @@ class Island:
                 if s.available > now
             ]
         )
-        links = tuple(
-            [
-                (link.number, link.busy - now, link.tail - now, link.last and link.last.number, _coming(link, now))
-                + (_held(link.holder, now),)
-                for link in self._network.links.values()
-                if link.tail > now or link.busy > now
-            ]
-        )
+        links = tuple([_link(link, now) for link in self._network.links.values() if max(link.tail, link.busy) > now])
         return pes, slices, links
+
+
+def _link(link: Link, now: int) -> Any:
+    times = link.busy - now, link.tail - now
+    return link.number, *times, link.last and link.last.number, _coming(link, now), _held(link.holder, now)
 
 
 def _coming(link: Link, now: int) -> Any:
