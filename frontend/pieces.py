@@ -29,7 +29,7 @@ _FUNCTION = re.compile(r"(?:async\s+)?def\s+(\w+)")
 _CLASS = re.compile(r"class\s+(\w+)")
 _CONSTANT = re.compile(r"(\w+)\s*(?::[^=\n]+)?=(?!=)")
 # Other projects have a `jit` too.
-_JIT = re.compile(r"@\s*(?!(?:cuda|jax|nb|numba|tilelang|torch|warp)\.)(?:[\w.]+\.)?jit\b")
+_JIT = re.compile(r"@\s*(?!(?:cuda|cute|cutlass|jax|nb|numba|tilelang|torch|warp)\.)(?:[\w.]+\.)?jit\b")
 _STATIC = re.compile(r"@\s*(?:[\w.]+\.)?constexpr(?:_function)?\b")
 _CLOSES = {")": "(", "]": "[", "}": "{"}
 _CLOSER = {opener: closer for closer, opener in _CLOSES.items()}

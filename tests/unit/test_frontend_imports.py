@@ -119,6 +119,7 @@ def test_a_decorator_that_is_called() -> None:
         ("jit", True),
         ("triton.jit(noinline=True)", True),
         ("numba.jit", False),
+        ("cute.jit", False),
         ("torch.jit.script", False),
     ],
 )
