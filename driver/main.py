@@ -103,7 +103,7 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     add("--specs", metavar="F", help="only the kernels of this file, a JSON object a line: path, function, signature, "
         "constexprs; without it, every kernel under a signature guessed from its text")  # fmt: skip
     add("--json", metavar="F", help="write a list with one object per kernel")
-    add("--fail-under", type=float, default=0.0, metavar="R", help="exit with 3 if a smaller share compiles (0.9)")
+    add("--fail-under", type=float, default=0.0, metavar="R", help="exit with 3 if a smaller share compiles: 0.9")
     _add_machine(parser)
     add("--pipeline", metavar="P", default="composite", help="name of a pipeline or a list of passes "
         "(default: composite)")  # fmt: skip

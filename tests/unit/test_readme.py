@@ -49,3 +49,18 @@ def test_the_ci_script_runs_the_commands_of_the_readme() -> None:
     assert make in script
     assert fill in script
     assert f"step {tests}\n" in script
+
+
+def test_the_readme_leads_to_what_there_is() -> None:
+    """Its links, the files at which each step begins, the folders of the package, and the commands."""
+    text = README.read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)]+)\)", text)
+    steps = re.findall(r"^\|[^|]+\| `([\w/]+/)` \| ([^|]+) \|$", text, re.MULTILINE)
+    begins = [folder + file for folder, files in steps for file in re.findall(r"`([^`]+)`", files)]
+    assert len(links) > 3 and len(begins) > 10
+    assert [path for path in (*links, *begins) if not (ROOT / path).exists()] == []
+    folders = {path.parent.name for path in ROOT.glob("*/__init__.py")}
+    assert folders - {folder.split("/")[0] for folder, _ in steps} == set()
+    table = re.findall(r"^\| `ahbmc (.*?) \|", text, re.MULTILINE)
+    named = {word for row in table for word in re.findall(r"(?:^|`, `)(\w+)", row)}
+    assert named == set(re.findall(r"^    (\w+)", main.argument_parser().format_help(), re.MULTILINE))
