@@ -47,6 +47,7 @@ def argument_parser() -> argparse.ArgumentParser:
     _add_probe(commands.add_parser("probe", help="probe single messages on a machine: latency and its terms"))
     _add_init(commands.add_parser("init", help="write a workload file for a kernel"))
     _add_check(commands.add_parser("check", help="compile every kernel of files, folders or wheels, or say why not"))
+    _add_study(commands.add_parser("study", help="compare pipelines, settings or passes on a workload, and say why"))
     _add_listings(commands)
     return parser
 
@@ -70,6 +71,30 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     add("--html", metavar="F", help="write the report as one HTML page, with engines, slices and links over time")
     add("--by-line", action="store_true", help="report the latency by line of the kernel as well")
     parser.set_defaults(command=_lazily("run", "command"))
+
+
+def _add_study(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Run variants of a workload side by side: pipelines (without --set all named ones), every combination of the"
+        " values of --set, or with --ablate each pass left out and added one after another. Differences of latency are"
+        " told by the parts of the attribution, which add up to them."
+    )
+    parser.epilog = f"F may be - for standard output. docs/study.md has examples. {_EPILOG}"
+    add = parser.add_argument
+    add("workload", metavar="WORKLOAD.yaml")
+    _add_machine(parser)
+    add("--pipelines", metavar="NAME,NAME", help="these pipelines (default: all, or with several values of --set that "
+        "of the workload)")  # fmt: skip
+    add("--pipeline", action="append", default=[], metavar="P", help="another one, a name or a list of passes; may "
+        "stand more than once")  # fmt: skip
+    add("--ablate", action="store_true", help="study each pass of the pipeline")
+    add("--set", action="append", default=[], metavar="PATH=V,V", help="values to run through, one path each: "
+        "const.BLOCK_M=32,64 or options.form-composites.stage=a,b")  # fmt: skip
+    add("--timing-only", action="store_true", help="compute no values (and check none)")
+    add("--json", metavar="F", help="write every variant as one JSON object")
+    add("--csv", metavar="F", help="write a line per variant")
+    add("--html", metavar="F", help="write the tables with plots as one HTML page")
+    parser.set_defaults(command=_lazily("study", "command"))
 
 
 def _add_compile(parser: argparse.ArgumentParser) -> None:

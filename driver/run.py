@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from . import expressions
 from .checks import OutputCheck, compare, expected, unchecked, wide
 from .execution import Executed, compile_all, execute, reads_memory
 from .launches import Lookup, bind_all
-from .lowering import Request
+from .lowering import Compiled, Request
 from .outermost import CHECK_FAILED, INTERRUPTED, WRONG_USAGE
 from .prepare import Prepared, prepare
 from .references import Value
@@ -73,6 +73,19 @@ def run_workload(
     """
     prepared = prepare(load(path, overrides, sources), machine, pipeline)
     compiled = compile_all(prepared.requests)
+    return run_compiled(prepared, compiled, timing_only=timing_only, exact=exact, partial=partial, links=links)
+
+
+def run_compiled(
+    prepared: Prepared,
+    compiled: Sequence[Compiled],
+    *,
+    timing_only: bool = False,
+    exact: bool = False,
+    partial: bool = False,
+    links: bool = False,
+) -> Outcome:
+    """Run the compiled kernels of a workload, one for each of its launches; else as `run_workload`."""
     values = not timing_only
     bindings = prepared.bindings
     if values or reads_memory(compiled):

@@ -18,7 +18,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from xdsl.passes import ModulePass
 
 from ..dialects.errors import AhbmcError, Fault, Place, fail
-from . import PASS_NAMES, all_passes
+from . import PASS_NAMES, PIPELINE_TEXT, all_passes
 from .pipelines import PIPELINES
 
 Scalar = bool | int | float | str
@@ -42,6 +42,24 @@ class PassSpec:
     name: str
     place: Place
     options: tuple[Option, ...] = ()
+
+    def __str__(self) -> str:
+        """The text that it was read from, but for blanks."""
+        options = " ".join(f"{o.name.replace('_', '-')}={_written(o.value)}" for o in self.options)
+        return f"{self.name}{{{options}}}" if options else self.name
+
+
+def _written(value: Value) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case str():
+            quote = "'" if '"' in value else '"'
+            return value if re.fullmatch(r"""[^\s,{}="']+""", value) else f"{quote}{value}{quote}"
+        case int() | float():
+            return str(value)
+        case _:
+            return ",".join(map(_written, value))
 
 
 _TOKEN = re.compile(
@@ -175,6 +193,11 @@ def parse(text: str, origin: Place) -> tuple[PassSpec, ...]:
     if faults:
         raise AhbmcError(*faults)
     return tuple(specs)
+
+
+def single_passes(pipeline: str, origin: Place | None = None) -> tuple[str, ...]:
+    """Each pass of a pipeline text as a text of its own. Raises AhbmcError."""
+    return tuple(map(str, parse(pipeline, origin or Place(PIPELINE_TEXT, 1, 1))))
 
 
 _LEAVE = "leave the option out"

@@ -71,6 +71,25 @@ def site_text(site: Site) -> str:
     return site.label if site.label.startswith(site.kind) else f"{site.kind} {site.label}".strip()
 
 
+def by_line(log: OpLog, attribution: Attribution) -> dict[tuple[str, int], dict[str, int]]:
+    """The latency by lines of the kernel: (file, line) -> part -> ps. What no command holds is at no line, ("", 0)."""
+    lines: dict[tuple[str, int], dict[str, int]] = {}
+
+    def add(line: tuple[str, int], part: str, ps: int) -> None:
+        of_line = lines.setdefault(line, {})
+        of_line[part] = of_line.get(part, 0) + ps
+
+    rest = dict(attribution.parts)
+    for share in attribution.shares:
+        site = site_of(log, share.record)
+        add((site.file, site.line) if site.line else ("", 0), share.part, share.ps)
+        rest[share.part] -= share.ps
+    for part, ps in rest.items():
+        if ps:
+            add(("", 0), part, ps)
+    return lines
+
+
 def _critical_programs(log: OpLog, parts: dict[str, int]) -> Iterator[tuple[int, int, int, int]]:
     """The programs on the critical path as (PE, first record, row of one of them, how many share those records).
 

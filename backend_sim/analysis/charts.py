@@ -44,6 +44,43 @@ def bar(parts: Mapping[str, int]) -> str:
     return _svg(36, drawn)
 
 
+def bars(rows: Sequence[tuple[str, Mapping[str, int]]]) -> str:
+    """A bar for each (name, part of the attribution -> ps), all on one scale, below a key of the parts."""
+    label = 6.8 * max((len(name) for name, _ in rows), default=0) + 8
+    longest = max((sum(parts.values()) for _, parts in rows), default=0)
+    shown = [part for part in PARTS if any(parts[part] for _, parts in rows)]
+    drawn: list[str] = []
+    for i, part in enumerate(shown):
+        drawn.append(f'<rect x="{i * 80}" y="2" width="10" height="10" fill="{COLOUR_OF_PART[part]}"/>')
+        drawn.append(f'<text x="{i * 80 + 14}" y="11">{part}</text>')
+    for row, (name, parts) in enumerate(rows):
+        y, at = 20 + 20 * row, label
+        drawn.append(f'<text x="0" y="{y + 12}">{escape(name)}</text>')
+        for part in shown:
+            width = (_WIDTH - label) * parts[part] / longest if longest else 0.0
+            if width:
+                title = f"<title>{part} {parts[part] / 1000:,.2f} ns</title>"
+                size = f'x="{at:.2f}" y="{y}" width="{width:.2f}" height="16"'
+                drawn.append(f'<g>{title}<rect {size} fill="{COLOUR_OF_PART[part]}"/></g>')
+            at += width
+    return _svg(20 + 20 * len(rows), drawn)
+
+
+def changes(rows: Sequence[tuple[str, int]]) -> str:
+    """A bar for each (name, change in ps): to the right what adds time, to the left what saves it, on one scale."""
+    label = 6.8 * max((len(name) for name, _ in rows), default=0) + 8
+    more, less = max((ps for _, ps in rows), default=0), max((-ps for _, ps in rows), default=0)
+    scale = (_WIDTH - label) / max(1, max(0, more) + max(0, less))
+    zero = label + max(0, less) * scale
+    drawn = [f'<path d="M{zero:.2f} 0V{20 * len(rows)}" stroke="currentColor" opacity="0.4"/>']
+    for row, (name, ps) in enumerate(rows):
+        left, width, colour = zero + min(0, ps) * scale, abs(ps) * scale, "#e15759" if ps > 0 else "#59a14f"
+        drawn.append(f'<text x="0" y="{20 * row + 12}">{escape(name)}</text>')
+        size = f'x="{left:.2f}" y="{20 * row}" width="{width:.2f}" height="16"'
+        drawn.append(f'<g><title>{ps / 1000:+,.2f} ns</title><rect {size} fill="{colour}"/></g>')
+    return _svg(20 * len(rows), drawn)
+
+
 def over_time(share: Shares, colour: str, height: int = 44) -> str:
     """One share over time as an area; the line above it is 100%."""
     step = _WIDTH / max(1, len(share))

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
 import numpy as np
-from rich.console import RenderableType
 from rich.table import Table
 
 from ...dialects.errors import Sources
@@ -19,6 +18,7 @@ from ..target.topology import pe_name
 from .attribution import site_text
 from .busy import BusyOverTime, Shares, busy_over_time
 from .charts import COLOUR_OF_PART, bar, heat_map, over_time
+from .html import END, begin, section, table_in_html
 from .report import by_line, head, ns, plain_table, tables
 from .servers import slice_name
 from .summary import Analysis, Run
@@ -28,23 +28,11 @@ _BINS = 180
 _MOST_ROWS = 64  # of a map
 _MOST_SITES = 200  # commands of the kernel listed
 _NEUTRAL = "#4e79a7"
-_STYLE = """\
-:root { color-scheme: light dark; }
-body { font: 14px/1.45 system-ui, sans-serif; max-width: 64rem; margin: 2rem auto; padding: 0 1rem; }
-h2 { font-size: 1.1rem; margin: 2rem 0 0.4rem; }
-table { border-collapse: collapse; }
-th, td { text-align: left; vertical-align: top; padding: 0.15rem 1rem 0.15rem 0; white-space: pre-line; }
-th { font-weight: 600; border-bottom: 1px solid; }
-.right { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
-svg { width: 100%; display: block; } svg text { fill: currentColor; }
-pre { white-space: pre-wrap; font: inherit; } .note { opacity: 0.7; margin: 0.2rem 0; }
-"""
 
 
 def page(analysis: Analysis, run: Run, sources: Sources | None = None) -> Iterator[str]:
     """The page, piece by piece."""
-    yield f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(run.kernel)}</title>'
-    yield f"<style>{_STYLE}</style></head><body>\n<h1>{escape(run.kernel)}</h1>\n"
+    yield begin(run.kernel)
     yield f"<pre>{escape(head(analysis, run).plain)}</pre>\n"
     found = verdict(analysis, run.pipeline)
     yield f"<h2>Verdict</h2><p>{escape(found.bound)}</p>"
@@ -55,19 +43,15 @@ def page(analysis: Analysis, run: Run, sources: Sources | None = None) -> Iterat
     if len(analysis.pes) > 1:
         yield from _maps(analysis)
     for table in (*tables(analysis, run), _sites(analysis), by_line(analysis, sources)):
-        yield _table(table)
-    yield "</body></html>\n"
-
-
-def _section(title: str, note: str) -> str:
-    return f'<h2>{escape(title)}</h2><p class="note">{escape(note)}</p>\n'
+        yield table_in_html(table)
+    yield END
 
 
 def _engines_over_time(analysis: Analysis) -> Iterator[str]:
     log = analysis.log
     if not log.latency_ps:
         return
-    yield _section("Engines over time", f"Share of each {_bin(log)} in which an engine is busy, mean over its servers.")
+    yield section("Engines over time", f"Share of each {_bin(log)} in which an engine is busy, mean over its servers.")
     for engine in ENGINES:
         row = analysis.engines[engine]
         if row["busy_ns"]:
@@ -114,7 +98,7 @@ def _map(title: str, note: str, rows: Mapping[str, Shares]) -> str:
     shown = dict(list(rows.items())[: 4 * _MOST_ROWS])
     if len(shown) < len(rows):
         note += f" The first {len(shown)} of {len(rows)}."
-    return _section(title, note) + heat_map(list(shown), list(shown.values()), _NEUTRAL) + "\n"
+    return section(title, note) + heat_map(list(shown), list(shown.values()), _NEUTRAL) + "\n"
 
 
 def _bin(log: OpLog) -> str:
@@ -146,18 +130,3 @@ def _sites(analysis: Analysis) -> Table:
         figures = (f"{n:,}" for n in (counts[i], moved[0][i], moved[1][i]))
         table.add_row(site_text(site), place, *figures, ns(path.get(i, 0)))
     return table
-
-
-def _table(table: Table) -> str:
-    """A table of the report in HTML."""
-    sides = [' class="right"' if column.justify == "right" else "" for column in table.columns]
-    rows = [f"<th{side}>{_cell(column.header)}</th>" for side, column in zip(sides, table.columns, strict=True)]
-    lines = [f"<tr>{''.join(rows)}</tr>"]
-    for cells in zip(*(column.cells for column in table.columns), strict=True):
-        lines.append(f"<tr>{''.join(f'<td{side}>{_cell(c)}</td>' for side, c in zip(sides, cells, strict=True))}</tr>")
-    title = f"<h2>{escape(str(table.title))}</h2>"
-    return f"{title}<table>{''.join(lines)}</table>\n"
-
-
-def _cell(cell: RenderableType) -> str:
-    return escape(str(cell))
