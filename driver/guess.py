@@ -20,6 +20,7 @@ from .workload_schema import Constant
 
 _ACCESSES = ("load", "store", "make_block_ptr", "make_tensor_descriptor")
 _THROUGH = ("multiple_of", "max_contiguous", "max_constancy", "cast", "broadcast_to", "to")
+_OF_INTEGERS = ("<<", ">>", "&", "^", "//", "%")
 _BOUNDS = ("range", "static_range", "cdiv")
 _INTEGER_NAMES = re.compile(
     r"(?i)(ind(ex|ices)|idx|_ids?\b|\bids?\b|offsets?|len(gth)?s?\b|table|slot|mapping|label|lut|cu_)"
@@ -65,8 +66,13 @@ def guessed(module: Module, kernel: Kernel) -> Guess:
             integer = name in uses.integers or _INTEGER_NAMES.search(name)
             signature[name] = "*i1" if "mask" in name.lower() else "*i32" if integer else "*fp32"
         elif parameter.required:
-            signature[name] = _annotated(node.annotation) or ("fp32" if _FLOAT_NAMES.search(name) else "i32")
+            signature[name] = _annotated(node.annotation) or ("fp32" if _is_float(name) else "i32")
     return Guess(signature, constants)
+
+
+def _is_float(name: str) -> bool:
+    """Whether a number of this name is a float; the stride of a tensor of scales is none."""
+    return bool(_FLOAT_NAMES.search(name)) and "stride" not in name.lower()
 
 
 def _annotated(annotation: syntax.Expression | None) -> str | None:
@@ -92,12 +98,13 @@ def _uses(function: JitFunction, known: dict[int, _Uses]) -> _Uses:
             base = _base(node.value, bases)
             if base is not None and target.id not in parameters:
                 bases[target.id] = base
-            for call in _loads(node.value):
-                if source := _base(call.arguments[0], bases):
-                    loaded.setdefault(target.id, source)
+            sources = [_base(call.arguments[0], bases) for call in _loads(node.value)]
+            sources += [loaded.get(name) for name in _operands(node.value)]
+            if source := next(filter(None, sources), None):
+                loaded.setdefault(target.id, source)
         elif isinstance(node, syntax.Call):
             _call(function, node, bases, loaded, found, known)
-        elif isinstance(node, syntax.Binary) and node.operator in ("<<", ">>", "&", "^"):
+        elif isinstance(node, syntax.Binary) and node.operator in _OF_INTEGERS:
             found.integers |= set(_sources(node, bases, loaded))
         elif isinstance(node, syntax.Attribute) and node.name == "element_ty" and (base := _base(_owner(node), bases)):
             found.through.add(base)
@@ -160,6 +167,20 @@ def _base(node: syntax.Expression, bases: Mapping[str, str]) -> str | None:
             return None
 
 
+def _operands(node: syntax.Expression) -> Iterator[str]:
+    """The names whose values an arithmetic expression keeps the kind of: no comparison, no call."""
+    match node:
+        case syntax.Name(id=name):
+            yield name
+        case syntax.Binary(left=left, right=right):
+            yield from _operands(left)
+            yield from _operands(right)
+        case syntax.Subscript(value=value) | syntax.Unary(operand=value):
+            yield from _operands(value)
+        case _:
+            pass
+
+
 def _is_method(node: syntax.Call) -> bool:
     """Whether a call is `x.f(...)` of a value, not `tl.f(...)`."""
     function = node.function
@@ -196,13 +217,27 @@ def _constant(module: Module, tree: syntax.Function, name: str) -> Constant:
             other = node.others[0]
             if isinstance(other, syntax.Constant) and isinstance(other.value, str):
                 return other.value
+    if len(modes := _modes(tree, name)) > 1:
+        return modes[0]
     if "dtype" in name.lower():
         return "fp32"
     if _FLAG_NAMES.search(name) or _only_tested(tree, name):
         return False
-    if _FLOAT_NAMES.search(name):
+    if _is_float(name):
         return 1.0
     return 4 if name.lower() in ("num_warps", "num_stages") else _BLOCK
+
+
+def _modes(tree: syntax.Function, name: str) -> list[int]:
+    """The numbers that a constant is compared with for equality, in the order of the text: several are a choice."""
+    found = [
+        value
+        for node in walk(tree.body)
+        if isinstance(node, syntax.Compare) and isinstance(node.left, syntax.Name) and node.left.id == name
+        if node.operators == ("==",) and isinstance(other := node.others[0], syntax.Constant)
+        if isinstance(value := other.value, int) and not isinstance(value, bool)
+    ]
+    return list(dict.fromkeys(found))
 
 
 def _only_tested(tree: syntax.Function, name: str) -> bool:

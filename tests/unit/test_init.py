@@ -60,6 +60,36 @@ def test_types_and_constants_follow_from_their_use(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+def test_types_follow_through_arithmetic(tmp_path: Path) -> None:
+    """A bound made of two loaded values, a loaded address moved before its use, a stride of scales, a choice."""
+    text = """\
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(ends, goals, bins, x, out, scale_stride, KIND: tl.constexpr):
+    first = tl.load(ends)
+    count = tl.load(ends + 1) - first
+    local = tl.load(goals) - 1
+    place = tl.load(bins)
+    v = tl.load(x + place // 2)
+    large = v > 1.0
+    if KIND == 1:
+        v = v * 2.0
+    elif KIND == 3:
+        v = v + 1.0
+    for i in range(0, count):
+        tl.store(out + i * scale_stride + local, v, mask=large)
+"""
+    module = module_in(kernel_file(tmp_path, text))
+    guess = guessed(module, kernel_of(module, "k"))
+    assert guess.signature == {
+        "ends": "*i32", "goals": "*i32", "bins": "*i32", "x": "*fp32", "out": "*fp32", "scale_stride": "i32"
+    }  # fmt: skip
+    assert guess.constants == {"KIND": 1}
+
+
 def test_strides_and_grid(tmp_path: Path) -> None:
     """The last of the strides of a tensor is 1; the grid has the axes that the kernel asks for."""
     draft = draft_of(module_in(kernel_file(tmp_path)), "k")
