@@ -71,7 +71,7 @@ FOLLOWING = np.array([3, 4, -1, 5, 2, 4, 1], np.int32)
 
 
 def _chain(start: int) -> list[int]:
-    found = []
+    found: list[int] = []
     while start >= 0:
         found.append(start)
         start = int(FOLLOWING[start])
