@@ -65,7 +65,8 @@ def _useful(log: OpLog) -> npt.NDArray[np.float64]:
     """Of each row of `loads`, which share of the bytes of its program was asked for."""
     rows = dict(zip(log.programs["first"].tolist(), log.programs["rows"].tolist(), strict=True))
     first = log.loads["record"]
-    last = first + np.array([rows[record] for record in first.tolist()], dtype=np.int64)
+    # A program that was interrupted when it ended has loads, and no row.
+    last = first + np.array([rows.get(record, 0) for record in first.tolist()], dtype=np.int64)
     useful, moved = (
         np.concatenate(([0], np.cumsum(log.records[column] + log.records["bytes_written"])))
         for column in ("useful_read", "bytes_read")
