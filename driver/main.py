@@ -48,6 +48,7 @@ def argument_parser() -> argparse.ArgumentParser:
     _add_init(commands.add_parser("init", help="write a workload file for a kernel"))
     _add_check(commands.add_parser("check", help="compile every kernel of files, folders or wheels, or say why not"))
     _add_study(commands.add_parser("study", help="compare pipelines, settings or passes on a workload, and say why"))
+    _add_compare(commands.add_parser("compare", help="hold two results of `run --json` against each other"))
     _add_listings(commands)
     return parser
 
@@ -63,6 +64,8 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     add("--timing-only", action="store_true", help="compute no values (and check none)")
     add("--simulate", choices=("exact", "fast"), default="fast", help="exact: every program and tile by itself, for "
         "checking; fast: alike ones once, with the same result")  # fmt: skip
+    add("--ideal", metavar="COST,COST", help="also the latency if these costs were nothing, each and all together: "
+        "issue, fetch, gemm, math, store, hbm, noc")  # fmt: skip
     add("--json", metavar="F", help="write the result as one JSON object")
     add("--trace", metavar="F", help="write a trace that Perfetto opens")
     add("--oplog", metavar="F", help="write the op-log: F.parquet is a folder of tables, F.jsonl JSON lines, any "
@@ -95,6 +98,21 @@ def _add_study(parser: argparse.ArgumentParser) -> None:
     add("--csv", metavar="F", help="write a line per variant")
     add("--html", metavar="F", help="write the tables with plots as one HTML page")
     parser.set_defaults(command=_lazily("study", "command"))
+
+
+def _add_compare(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Print the figures that differ between two files of `ahbmc run --json`; with --fail-if exit with 3 where a"
+        " condition holds: a gate against regressions."
+    )
+    parser.epilog = _EPILOG
+    add = parser.add_argument
+    add("before", metavar="A.json")
+    add("after", metavar="B.json")
+    add("--fail-if", action="append", default=[], metavar="COND", help="'latency_ns>+2%%' (a change), "
+        "'commands.total>+0', 'bytes.hbm_read>5e6' (a bound), 'check!=pass'; may stand more than once")  # fmt: skip
+    add("--all", action="store_true", help="print figures that are equal as well")
+    parser.set_defaults(command=_lazily("compare", "command"))
 
 
 def _add_compile(parser: argparse.ArgumentParser) -> None:

@@ -18,6 +18,7 @@ from ..passes import PIPELINE_TEXT
 from . import expressions
 from .checks import OutputCheck, compare, expected, unchecked, wide
 from .execution import Executed, compile_all, execute, reads_memory
+from .ideal import costs_of, ideal_latencies
 from .launches import Lookup, bind_all
 from .lowering import Compiled, Request
 from .outermost import CHECK_FAILED, INTERRUPTED, WRONG_USAGE
@@ -64,16 +65,19 @@ def run_workload(
     exact: bool = False,
     partial: bool = False,
     links: bool = False,
+    ideal: Sequence[str] = (),
     sources: Sources | None = None,
 ) -> Outcome:
     """Run the workload file `path`. Raises AhbmcError; a failed check is no error but an outcome.
 
     With `partial` a user's interrupt of the simulation is an outcome too, without checks. With `links` the op-log says
-    when which link was taken.
+    when which link was taken. `ideal` names costs without which the launches are simulated as well.
     """
     prepared = prepare(load(path, overrides, sources), machine, pipeline)
     compiled = compile_all(prepared.requests)
-    return run_compiled(prepared, compiled, timing_only=timing_only, exact=exact, partial=partial, links=links)
+    return run_compiled(
+        prepared, compiled, timing_only=timing_only, exact=exact, partial=partial, links=links, ideal=ideal
+    )
 
 
 def run_compiled(
@@ -84,6 +88,7 @@ def run_compiled(
     exact: bool = False,
     partial: bool = False,
     links: bool = False,
+    ideal: Sequence[str] = (),
 ) -> Outcome:
     """Run the compiled kernels of a workload, one for each of its launches; else as `run_workload`."""
     values = not timing_only
@@ -99,6 +104,10 @@ def run_compiled(
     if executed.execution.interrupted:
         return outcome_of(executed, prepared.requests, (), (), "skipped", prepared.workload.sources)
     start = time.perf_counter()
+    without = ideal_latencies(executed, ideal)
+    if ideal:
+        executed.seconds["ideal"] = time.perf_counter() - start
+    start = time.perf_counter()
     outputs = _outputs(executed, wanted) if values else ()
     executed.seconds["check"] = checking + time.perf_counter() - start
     places = {w.tensor.name: w.node.place for w in wanted}
@@ -106,7 +115,7 @@ def run_compiled(
         Fault(f"check of `{o.name}` failed: {o.reason}", places.get(o.name)) for o in outputs if o.ok is False
     )
     check = "fail" if failures else "pass" if wanted else "skipped"
-    return outcome_of(executed, prepared.requests, outputs, failures, check, prepared.workload.sources)
+    return outcome_of(executed, prepared.requests, outputs, failures, check, prepared.workload.sources, without)
 
 
 def outcome_of(
@@ -116,6 +125,7 @@ def outcome_of(
     failures: tuple[Fault, ...],
     check: str,
     sources: Sources,
+    ideal: Mapping[str, int] | None = None,
 ) -> Outcome:
     """The outcome of a run, named after what was asked for."""
     kernels = dict.fromkeys(f"{Path(r.kernel.file).name}::{r.kernel.name}" for r in requests)
@@ -128,6 +138,7 @@ def outcome_of(
         events=executed.execution.events,
         remarks=executed.remarks,
         interrupted=executed.execution.interrupted,
+        ideal=ideal or {},
     )
     return Outcome(executed, requests, run, failures, sources)
 
@@ -202,6 +213,7 @@ def command(arguments: argparse.Namespace) -> int:
         print("ahbmc run: error: only one output can be -", file=sys.stderr)
         return WRONG_USAGE
     check_writable(arguments, sources)
+    ideal = costs_of(arguments.ideal, sources) if arguments.ideal else ()
     outcome = run_workload(
         arguments.workload,
         overrides=tuple(arguments.set),
@@ -211,6 +223,7 @@ def command(arguments: argparse.Namespace) -> int:
         exact=arguments.simulate == "exact",
         partial=True,
         links=any((arguments.trace, arguments.oplog, arguments.html)),
+        ideal=ideal,
         sources=sources,
     )
     if outcome.run.interrupted:

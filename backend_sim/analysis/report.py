@@ -39,6 +39,8 @@ def tables(analysis: Analysis, run: Run) -> list[Table]:
     """The tables of the report; those that would say nothing are left out."""
     found = [_launches(analysis)] if len(launches(analysis.log)) > 1 else []
     found += [_attribution(analysis), _engines(analysis)]
+    if run.ideal:
+        found.append(_ideal(analysis, run))
     if len(analysis.pes) > 1:
         found.append(_busiest(analysis))
     found.append(_figures(analysis))
@@ -181,6 +183,20 @@ def _engines(analysis: Analysis) -> Table:
             over = f" over {row['servers']:.0f} {of}" if row["servers"] > 1 else ""
             shares = [f"{row[key]:.1%}" for key in ("utilization", *(key for key, _ in spread))]
             table.add_row(name, f"{row['busy_ns']:,.2f}", *shares, bar.ljust(_BAR) + over)
+    return table
+
+
+def _ideal(analysis: Analysis, run: Run) -> Table:
+    """The latency without costs, beside the real one."""
+    table = plain_table(
+        "If a cost were nothing", ("cost", "left"), ("latency ns", "right"), ("change", "right"), ("", "left")
+    )
+    latency = analysis.log.latency_ps
+    table.add_row("as it is", ns(latency), "")
+    for costs, ps in run.ideal.items():
+        table.add_row(f"no {costs.replace(',', ', ')}", ns(ps), f"{ps / latency - 1:+.1%}" if latency else "")
+    if any(ps > latency for ps in run.ideal.values()):
+        table.add_row("", "", "", "longer: servers take what is ready first, and another order may be worse")
     return table
 
 

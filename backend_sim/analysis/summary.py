@@ -12,13 +12,14 @@
 from or went to another PE's slice. `engines` adds up the servers of a name (`servers` of them); `utilization` is their
 busy share of the latency, `min`, `median` and `max` are of single servers. `slices` and `links` are the busiest ones,
 `critical_pe` is the PE whose last command ends the run. `gemm` is there if the workload has a GEMM: see `gemm_window`.
+`ideal` is there if it was asked for: {cost: ns}, the latency if that cost, or those, were nothing.
 `interrupted` is there if the user ended the run, and says how far it had come.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -40,7 +41,10 @@ _MOST_SERVERS = 50  # slices and links listed, the busiest first
 
 @dataclass(frozen=True)
 class Run:
-    """What a summary says beside the op-log: names, outcome of the checks, what it cost, the compiler's remarks."""
+    """What a summary says beside the op-log: names, outcome of the checks, what it cost, the compiler's remarks.
+
+    `ideal` has the latencies in ps without a cost, or without several with commas between their names.
+    """
 
     kernel: str
     pipeline: str
@@ -50,6 +54,7 @@ class Run:
     events: int
     remarks: tuple[Remark, ...] = ()
     interrupted: str | None = None
+    ideal: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 @dataclass(frozen=True)
@@ -136,6 +141,8 @@ def summary(analysis: Analysis, run: Run) -> dict[str, Any]:
         "events": run.events,
         "remarks": [_remark(remark) for remark in run.remarks],
     }
+    if run.ideal:
+        found["ideal"] = {costs: ns(ps) for costs, ps in run.ideal.items()}
     if run.interrupted:
         found["interrupted"] = run.interrupted
     if log.total("flops"):
