@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import errno
+import gzip
+import io
 import json
 import os
 import sys
@@ -75,11 +77,18 @@ def write_files(arguments: argparse.Namespace, executed: Executed, run: Run, sou
 
 
 def _text(write: Callable[[TextIO], None]) -> Callable[[str], None]:
-    """`write`, given the name of a text file or `-`."""
+    """`write`, given the name of a text file or `-`; one that ends in .gz is compressed, without its name and the time in it."""
 
     def to(name: str) -> None:
         if name == "-":
             write(sys.stdout)
+        elif name.endswith(".gz"):
+            with (
+                Path(name).open("wb") as raw,
+                gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed,
+                io.TextIOWrapper(packed, "utf-8") as file,
+            ):
+                write(file)
         else:
             with Path(name).open("w", encoding="utf-8") as file:
                 write(file)

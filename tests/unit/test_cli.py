@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import sys
@@ -112,6 +113,15 @@ def test_run_writes_the_files_that_are_asked_for(workload: str, capsys: Capture)
     first = Path("log.bin").read_bytes()
     main(["run", workload, "--oplog", "log.bin"])
     assert Path("log.bin").read_bytes() == first
+
+
+def test_a_trace_whose_name_ends_in_gz_is_compressed(workload: str) -> None:
+    """The same bytes under any name."""
+    assert main(["run", workload, "--trace", "t.json"]) == 0
+    assert main(["run", workload, "--trace", "t.json.gz"]) == 0
+    assert main(["run", workload, "--trace", "again.json.gz"]) == 0
+    assert gzip.decompress(Path("t.json.gz").read_bytes()) == Path("t.json").read_bytes()
+    assert Path("again.json.gz").read_bytes() == Path("t.json.gz").read_bytes()
 
 
 @pytest.mark.parametrize("name", ["log.jsonl", "log.parquet"])
