@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
@@ -10,6 +11,7 @@ import msgspec
 
 from ..dialects.errors import AhbmcError, Fault, Place, fail
 from ..frontend import syntax
+from ..frontend.module import Module
 from ..frontend.scopes import walk
 from ..frontend.values import JitFunction
 from .guess import guessed
@@ -19,6 +21,9 @@ from .workload_schema import Constant
 
 # In a row of --specs this text stands for a type that the caller chooses: Triton's own checks take float32.
 _SOME_TYPE = "DTYPE"
+# A call that no `def` and no dot stands before, and a launch.
+_CALLED = re.compile(r"(?<!def )(?<![\w.])(\w+)\(")
+_LAUNCHED = re.compile(r"\b(\w+)\s*\[")
 
 
 class Spec(msgspec.Struct, frozen=True):
@@ -112,10 +117,18 @@ def rows_of_files(files: Sequence[str]) -> list[Row]:
         if "jit" not in text_of(file):
             continue
         try:
-            rows += [row for name in module_in(file).kernels if (row := _guessed_row(file, name)) is not None]
+            names = _launched(module_in(file))
+            rows += [row for name in names if (row := _guessed_row(file, name)) is not None]
         except AhbmcError as error:
             rows.append(Row(file, "", file, fault=error.faults[0]))
     return rows
+
+
+def _launched(module: Module) -> list[str]:
+    """The jit functions without those that others call and nobody launches (`f[grid]`)."""
+    text = module.text.content
+    called = set(_CALLED.findall(text)) - set(_LAUNCHED.findall(text))
+    return [name for name in module.kernels if name not in called]
 
 
 def _guessed_row(file: str, name: str) -> Row | None:

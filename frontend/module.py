@@ -68,13 +68,24 @@ class Module:
         return self._functions[name]
 
     def kernel_function(self, name: str) -> JitFunction | None:
-        """The function of that name that the file defines or imports from another one."""
+        """The function of that name that the file defines, names anew or imports from another one."""
         found = self.function(name)
-        for path, original in self._imports.get(name, ()) if found is None else ():
-            other = self._file(path) if original is not None else None
+        origins = [o for o in self._imports.get(name, ()) if o[1] is not None]
+        for path, original in [*origins, *((star, name) for star in self._stars)] if found is None else ():
+            other = self._file(path)
             if other is not None and other is not self:
                 found = found or other.kernel_function(original or name)
-        return found
+        return found or self._alias(name)
+
+    def _alias(self, name: str) -> JitFunction | None:
+        """The function that `name = function` stands for."""
+        for piece in self._named("constant", name):
+            match parse(self.text, piece)[0]:
+                case syntax.Assign(value=syntax.Name(id=other)) if other != name:
+                    return self.kernel_function(other)
+                case _:
+                    pass
+        return None
 
     def _named(self, kind: str, name: str) -> list[Piece]:
         return self._by_name.get((kind, name), [])

@@ -81,6 +81,15 @@ def test_every_kernel_of_a_folder_is_a_row(project: Path) -> None:
     assert set(rows) == {"good", "wrong", "refused"}
 
 
+def test_a_function_that_kernels_call_is_no_kernel_of_its_own(tmp_path: Path) -> None:
+    """Unless it is launched too."""
+    text = "import triton\n\n\n"
+    for name, body in (("written", "pass"), ("both", "pass"), ("main", "written(x)\n    both(x)")):
+        text += f"@triton.jit\ndef {name}(x):\n    {body}\n\n\n"
+    (tmp_path / "k.py").write_text(f"{text}both[(1,)](3)\n", encoding="utf-8")
+    assert [r["function"] for r in checked(str(tmp_path), folder=tmp_path)] == ["both", "main"]
+
+
 def test_a_wheel_is_read_as_it_lies(project: Path, tmp_path: Path) -> None:
     """Kernels of a zip compile, with what they import from it."""
     wheel = tmp_path / "pack-1.whl"
