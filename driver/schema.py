@@ -1,4 +1,5 @@
-"""JSON Schemas of workload and machine files and the pages on both, all made from the structs that decode the files.
+"""JSON Schemas of workload and machine files, made from the structs that decode the files, and the pages on both and on
+the kernel language.
 
 `python -m ahbmc.driver.schema docs` writes them; a test holds the committed ones to what this makes.
 """
@@ -17,6 +18,7 @@ from msgspec import Struct
 
 from ..backend_sim.target.machine_file import machine_schema
 from .key_table import about, escaped, type_of
+from .language_page import language_page
 from .machine_page import machine_page
 from .references import REFERENCES
 from .workload_schema import (
@@ -151,6 +153,7 @@ def documents() -> dict[str, str]:
         "workload.md": workload_page(),
         "workload.schema.json": json.dumps(workload_schema(), indent=1) + "\n",
         "machine.md": machine_page(),
+        "language.md": language_page(),
         "machine.schema.json": json.dumps(machine_schema(), indent=1) + "\n",
     }
 

@@ -63,7 +63,7 @@ _LIBRARY = ("standard.tl", "reductions.tl", "rearranging.tl", "random.tl", "scal
 
 # Functions of Triton that this language lacks as yet -> what a kernel can do instead.
 NOT_YET: dict[str, str] = {
-    **dict.fromkeys(("inline_asm_elementwise", "device_print"), "leave it out: this machine has no counterpart"),
+    "inline_asm_elementwise": "leave it out: this machine has no counterpart",
 }
 
 

@@ -1,0 +1,119 @@
+"""`docs/language.md`: what of Triton's language kernels may use, and what is refused and why.
+
+Functions, types and modules come from the tables by which the frontend finds them; syntax from the two tables here,
+whose every row is an example that a test compiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ..frontend import namespaces, tables
+from ..frontend.builtin import Builtin
+from ..frontend.types import DTYPES
+from .key_table import escaped
+
+
+@dataclass(frozen=True)
+class Syntax:
+    """A construct by an example: the lines of a kernel `k(x, o, n, B: tl.constexpr)`, and what there is to say."""
+
+    name: str
+    lines: str
+    note: str
+
+
+SUPPORTED: tuple[Syntax, ...] = (
+    Syntax("operators", "a = (n // 2 + n % 3) * -n << 1", "by Triton's rules of promotion; `//` and `%` as in C"),
+    Syntax("comparisons, `and`, `or`, `not`", "a = 0 < n <= 4 and not n == 2", "chained ones too"),
+    Syntax("choice", "a = 1 if n > 2 else 2", "of scalars; blocks are chosen by `tl.where`"),
+    Syntax(
+        "`if`, `elif`, `else`",
+        "if n > 2:\n    tl.store(o, 1.0)\nelif B == 4:\n    pass",
+        "on numbers known at compile time, or on scalars of kernel time, also loaded ones",
+    ),
+    Syntax("early return", "if n > 2:\n    return\ntl.store(o, 1.0)", "anywhere but inside a loop"),
+    Syntax(
+        "`for`",
+        "a = 0.0\nfor i in range(0, n, 2):\n    a += tl.load(x + i)\ntl.store(o, a)",
+        "over `range`, `tl.range`; over `tl.static_range` and tuples unrolled; bounds may be loaded",
+    ),
+    Syntax("`while`", "i = n\nwhile i > 1:\n    i = i // 2", "on a scalar; may hold atomics, as locks do"),
+    Syntax("several targets", "a, b = 1, n\na, b = b, a", "tuples, nested ones too"),
+    Syntax("subscripts", "a = tl.arange(0, B)[None, :]", "`None`, `:` and numbers; of tuples also slices"),
+    Syntax("assertions", "assert B > 1", "on what is known at compile time; others are left out"),
+    Syntax("f-strings", 'tl.static_assert(B > 1, f"B is {B}")', "of what is known at compile time"),
+    Syntax("`print`", 'tl.device_print("n", n)\nprint("n", n)', "has no effect here"),
+    Syntax("assignment in an expression", "if (a := n + 1) > 2:\n    tl.store(o, 1.0)", ""),
+)
+
+REFUSED: tuple[Syntax, ...] = (
+    Syntax("`break`, `continue`", "for i in range(n):\n    break", "Triton has neither; make it a condition"),
+    Syntax("`return` in a loop", "for i in range(n):\n    return", "Triton refuses it too"),
+    Syntax("`else` of a loop", "for i in range(n):\n    pass\nelse:\n    pass", "write it after the loop"),
+    Syntax("`class`, `try`, `yield`, `async`", "try:\n    pass\nexcept E:\n    pass", "of the host"),
+    Syntax("functions in kernels", "def f():\n    pass", "write them beside the kernel, under `@triton.jit`"),
+    Syntax("`lambda`", "f = lambda a: a", "write a function"),
+    Syntax("dictionaries", "a = {'b': 1}", "use tuples"),
+    Syntax("sets", "a = {1, 2}", "use tuples"),
+    Syntax("`**` in calls", "tl.load(x, **n)", "name the arguments"),
+    Syntax(
+        "inline assembly",
+        "tl.inline_asm_elementwise('', '=r', [n], dtype=tl.int32, is_pure=True, pack=1)",
+        "is text for one GPU",
+    ),
+)
+
+_HEAD = """\
+# The kernel language
+
+Kernels are Triton's, as they stand in their files: they are parsed and lowered, never executed or imported. This page
+is made from the tables of the frontend; each line on syntax is an example that a test compiles.
+
+A kernel is a function under `@triton.jit` (or `@ahbmc.jit`). It may call functions under the same decorator, use
+constants of its file, and import both from files beside it. What the file does around its kernels is of the host and
+not looked at. `ahbmc check PATH` says of each kernel of files, folders and wheels whether it compiles, and if not, at
+which line and why.
+
+Values are those of Triton: 60 kernels of production libraries are compared with its interpreter (`pytest -m oracle`).
+Where Triton leaves a result to the hardware, it is defined here: floats that no integer can hold become the nearest
+integer that there is.
+"""
+
+
+def language_page() -> str:
+    """The page: types, syntax, functions by module, then what is refused."""
+    parts = [_HEAD, "## Types\n", "| type | in signatures | bits |\n|---|---|---|"]
+    parts += [f"| `tl.{each.spelled}` | `{each.name}` | {each.bits} |" for each in DTYPES]
+    parts.append("\nPointers to each (`*fp16`), blocks of both, and tensor descriptors (`tensordesc<fp16[64,32]>`).\n")
+    parts += ["## Syntax\n", _syntax(SUPPORTED), "\n## Functions\n"]
+    parts.append("`tl.` is `triton.language`; what takes a value first is a method of values too, as in Triton.\n")
+    for title, names in (
+        ("`tl.`", [*_names(tables.LANGUAGE), *namespaces.library_names()]),
+        ("`triton.language.extra.libdevice.`", _names(tables.LIBDEVICE)),
+        ("`triton.`", _names(tables.TRITON)),
+        ("`math.`", _names(tables.MATH)),
+        ("of Python", _names(tables.PYTHON)),
+        ("`ahbmc.language.`", _names(tables.OWN)),
+        ("of tensor descriptors", tables.DESCRIPTOR_METHODS),
+        ("of block pointers", tables.BLOCK_POINTER_METHODS),
+    ):
+        listed = ", ".join(f"`{name}`" for name in sorted(set(names)) if not name.startswith("_"))
+        parts.append(f"- **{title}** {listed}")
+    parts += ["\n## Refused\n", "With a message that names the construct, its place and what to write instead.\n"]
+    parts.append(_syntax(REFUSED))
+    parts += [f"\n`tl.{name}`: {instead}." for name, instead in namespaces.NOT_YET.items()]
+    return "\n".join(parts) + "\n"
+
+
+def _names(functions: Iterable[Builtin]) -> list[str]:
+    return [each.name for each in functions]
+
+
+def _syntax(rows: Iterable[Syntax]) -> str:
+    lines = ["| what | example | |", "|---|---|---|"]
+    for row in rows:
+        example = " ⏎ ".join(f"`{line}`" for line in row.lines.splitlines())
+        lines.append(f"| {row.name} | {escaped(example)} | {escaped(row.note)} |")
+    return "\n".join(lines)
