@@ -11,15 +11,15 @@ Arrival = tuple[int, int]
 Handler = Callable[[int, Any], None]
 
 # Bits of an order: class (0 for reads and everything inside a PE, 1 for writes, 2 for messages between PEs), number of
-# the command, stage, tile, packet.
-_PACKET_BITS, _TILE_BITS, _STAGE_BITS, _NUMBER_BITS = 24, 28, 4, 40
-_CLASS_SHIFT = _PACKET_BITS + _TILE_BITS + _STAGE_BITS + _NUMBER_BITS
+# the command, stage, tile, part of it (each in another slice), packet.
+_PACKET_BITS, _PART_BITS, _TILE_BITS, _STAGE_BITS, _NUMBER_BITS = 24, 24, 28, 4, 40
+_CLASS_SHIFT = _PACKET_BITS + _PART_BITS + _TILE_BITS + _STAGE_BITS + _NUMBER_BITS
 
 
-def order_of(number: int, stage: int, tile: int = 0, class_: int = 0) -> int:
+def order_of(number: int, stage: int, tile: int = 0, class_: int = 0, part: int = 0) -> int:
     """The rank of a request among those of its calendar that are ready at the same time; packets of one transfer count
     on from it."""
-    order = ((number << _STAGE_BITS | stage) << _TILE_BITS | tile) << _PACKET_BITS
+    order = (((number << _STAGE_BITS | stage) << _TILE_BITS | tile) << _PART_BITS | part) << _PACKET_BITS
     return order + (class_ << _CLASS_SHIFT)
 
 

@@ -220,9 +220,9 @@ class CompositeFlow:
 
         for stream, which in self._streams():
             for i in range(self.count):
-                for owner, size, bursts in stream.of(self._tile_of(which, self.first + i)):
+                for part, (owner, size, bursts) in enumerate(stream.of(self._tile_of(which, self.first + i))):
                     if owner == way.slice.owner:
-                        arrival.read(size, bursts, 2 * (self.first + i) + which, partial(ended, i))
+                        arrival.read(size, bursts, 2 * (self.first + i) + which, part, partial(ended, i))
 
     def _released(self, sent: int, number: int, ready: Ready) -> None:
         """A tile of the group is in TCM, and so are those before it."""
@@ -362,7 +362,7 @@ class CompositeFlow:
             return
         self.outputs_left += len(shares) - 1
         for part, (owner, size, bursts) in enumerate(shares):
-            order = order_of(self.record, STAGE_SEND, tile * len(shares) + part, WRITES)
+            order = order_of(self.record, STAGE_SEND, tile, WRITES, part)
             send_write(pe, pe.way(owner), size, bursts, order, self.record, now, path, self._written)
 
     def _written(self, transit: Transit) -> None:

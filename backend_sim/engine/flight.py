@@ -172,8 +172,9 @@ class Flight:
             self.arrived(time)
             return
         before, leg = self._passage[self._leg - 1], self._passage[self._leg]
-        if before.ordered or leg.ordered or leg.whole[0][0].ordered:
-            # It goes on in the order in which messages are complete, which is not that of their heads.
+        if before.ordered or leg.whole[0][0].ordered:
+            # It goes on in the order in which messages are complete, which is not that of their heads. This is so, or
+            # not, for all that come by the same edge, wherever they go.
             self._request(time, self._order, self._relay, None)
         else:
             self.depart(time)

@@ -8,8 +8,8 @@ in the order in which its feeder did. What several edges feed is `ordered`: a pa
 got there.
 
 At equal times reads come before writes, and these before messages between PEs; then comes the lower PE, then the
-earlier command, then its earlier tile and packet. Read requests and acknowledgements have no bytes: they take the time
-of their way, hold no edge and wait for none.
+earlier command, then its earlier tile, part of it (in one slice) and packet. Read requests and acknowledgements have
+no bytes: they take the time of their way, hold no edge and wait for none.
 
 With `noc.serial_routers` every router has one worker that a head flit holds for the router's overhead, whatever edges
 it comes and goes by, and that other flits pass in their turn.

@@ -136,15 +136,15 @@ class Arrival:
             ends: list[Transit] = []
             for owner, size, bursts in parts:
                 if owner == self.way.slice.owner:
-                    self.read(size, bursts, 0, ends.append)
+                    self.read(size, bursts, 0, 0, ends.append)
             # Of several that end together the last counts.
             last = max(reversed(ends), key=lambda transit: transit.ready[0], default=None)
             ready.append((self.sent, self.path) if last is None else last.ready)
         return ready
 
-    def read(self, size: int, bursts: tuple[int, ...], number: int, then: Callable[[Transit], None]) -> None:
-        """One read of the group, with its number in it."""
-        order = order_of(self.record, STAGE_DATA, number)
+    def read(self, size: int, bursts: tuple[int, ...], number: int, part: int, then: Callable[[Transit], None]) -> None:
+        """One read of the group, with the number of its tile in it, and which part of the tile it reads."""
+        order = order_of(self.record, STAGE_DATA, number, part=part)
         Read(self.pe, self.way, size, bursts, order, self.record, self.now, self.sent, self.path, then)
 
 

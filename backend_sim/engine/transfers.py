@@ -196,7 +196,9 @@ class Transfer:
         if command.write:
             pe.records.count(record, written=size)
         else:
-            pe.records.count(record, read=size, useful=command.useful, written=size * command.update)
+            # By bursts, lanes that repeat an address are read once.
+            useful = min(size, command.useful)
+            pe.records.count(record, read=size, useful=useful, written=size * command.update)
         if not command.shares:
             # Every lane is masked off: nothing moves.
             pe.request(self.start, order_of(record, STAGE_ARRIVAL), self._nothing, None)
@@ -205,12 +207,12 @@ class Transfer:
             if command.write:
                 self._request_send(part, ready)
             else:
-                order = order_of(record, STAGE_ARRIVAL, part)
+                order = order_of(record, STAGE_ARRIVAL, part=part)
                 pe.calendar.request(self.start + way.request_ps, order, self._read, (part, ready), way.slice.ordered)
 
     def _request_send(self, part: int, ready: Ready) -> None:
         time, path = ready
-        self.pe.request(time, order_of(self.record, STAGE_SEND, part, WRITES), self._send, (part, path))
+        self.pe.request(time, order_of(self.record, STAGE_SEND, 0, WRITES, part), self._send, (part, path))
 
     def _nothing(self, _now: int, _argument: None) -> None:
         self._finish()
@@ -218,7 +220,7 @@ class Transfer:
     def _read(self, now: int, argument: tuple[int, Ready]) -> None:
         part, (sent, path) = argument
         owner, size, bursts = self.command.shares[part]
-        order = order_of(self.record, STAGE_DATA, part)
+        order = order_of(self.record, STAGE_DATA, part=part)
         then = partial(self._update, part) if self.command.update else self._ended
         Read(self.pe, self.pe.way(owner), size, bursts, order, self.record, now, sent, path, then)
 
@@ -228,7 +230,7 @@ class Transfer:
     def _send(self, now: int, argument: tuple[int, Path]) -> None:
         part, path = argument
         owner, size, bursts = self.command.shares[part]
-        order = order_of(self.record, STAGE_SEND, part, WRITES)
+        order = order_of(self.record, STAGE_SEND, 0, WRITES, part)
         way = self.pe.way(owner)
         sent = send_write(self.pe, way, size, bursts, order, self.record, now, path, self._ended, self._part)
         if not self.command.update:

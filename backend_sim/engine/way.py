@@ -40,7 +40,8 @@ class Way:
     def ordered(self) -> bool:
         """Whether other traffic can come between the packets of reads."""
         if self._ordered is None:
-            self._ordered = any(hop.gate.ordered for leg in self.hops(write=False) for hop in leg[1:])
+            hops = [hop for leg in self.hops(write=False) for hop in leg]
+            self._ordered = any(hop.gate.ordered for hop in hops[1:])
         return self._ordered
 
     def read(self, size: int) -> tuple[int, int, Passage]:

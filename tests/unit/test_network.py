@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from ahbmc.backend_sim.analysis.attribution import attribute
@@ -36,6 +37,7 @@ ODD = load_machine(
         "sip.cube_link={gb_per_s: 1000/7, mm: 3}",
     ],
 )
+TORUS = load_machine("ahbm-6sip-torus", ["noc.packet_bytes=256"])
 SHAPES = {"published": FLITS, "serial routers": SERIAL, "odd": ODD}
 A, B = (0, 100), (100, 200)
 
@@ -86,7 +88,7 @@ def test_packets_of_a_flit_are_the_oracle_between_cubes(shape: str, messages: li
     assert deliver(machine, messages) == deliver_flits(machine, messages)
 
 
-@pytest.mark.parametrize("machine", [FLITS, load_machine("ahbm-6sip-torus", ["noc.packet_bytes=256"])])
+@pytest.mark.parametrize("machine", [FLITS, TORUS])
 @settings(max_examples=30, deadline=None)
 @given(messages=traffic([0, 1, 8, 128, 129, 136]))
 def test_packets_of_a_flit_are_the_oracle_between_sips(machine: Machine, messages: list[Message]) -> None:
@@ -97,13 +99,12 @@ def test_packets_of_a_flit_are_the_oracle_between_sips(machine: Machine, message
 
 def test_who_waits_for_a_long_message_lets_others_pass() -> None:
     """A node stores 4096 B that it will send on; meanwhile one byte that came later goes its own way."""
-    machine = load_machine("ahbm-6sip-torus", ["noc.packet_bytes=256"])
     messages = [
         Message(2, "sip0.cube0.pe4.pe_dma", "sip2.cube2.hbm_ctrl.3", 4096, 1000),
         Message(6267, "sip3.cube15.hbm_ctrl.4", "sip0.cube1.pe4.pe_dma", 1),
         Message(17302, "sip5.cube2.hbm_ctrl.1", "sip0.cube1.pe7.pe_dma", 100),
     ]
-    assert deliver(machine, messages) == deliver_flits(machine, messages)
+    assert deliver(TORUS, messages) == deliver_flits(TORUS, messages)
 
 
 @settings(max_examples=60, deadline=None)
@@ -199,22 +200,44 @@ def streaming(n: int, k: int, owner: int, out_hbm: bool) -> Command:
     return Gemm(32, k, n, owner=owner, out_hbm=out_hbm).command()
 
 
-commands: st.SearchStrategy[list[Command]] = st.lists(
-    st.one_of(
-        st.builds(read, st.just(A), sizes, owner=st.integers(0, 9), issue=st.sampled_from([9000, 20_000])),
-        st.builds(write, st.just(B), sizes, owner=st.integers(0, 9), issue=st.sampled_from([9000, 11_000])),
-        st.builds(streaming, st.sampled_from([32, 96]), st.sampled_from([64, 256]), st.integers(0, 9), st.booleans()),
-    ),
-    min_size=1,
-    max_size=5,
-)
+def scattered(k: int, owners: Sequence[int]) -> Command:
+    """A composite each of whose tiles is read in parts, one from each slice."""
+    command = Gemm(64, k, 32).command()
+    assert command.tiles is not None and command.tiles.b is not None
+    tile = tuple([(owner, 4096 // len(owners), ()) for owner in sorted(owners)])
+    b = replace(command.tiles.b, shares=[tile] * (k // 64))
+    return replace(command, tiles=replace(command.tiles, b=b))
+
+
+def programs_on(pes: Sequence[int]) -> st.SearchStrategy[dict[int, list[list[Command]]]]:
+    """Programs of some of these PEs that read, write and stream from the slices of others."""
+    owner = st.sampled_from(pes)
+    commands: st.SearchStrategy[list[Command]] = st.lists(
+        st.one_of(
+            st.builds(read, st.just(A), sizes, owner=owner, issue=st.sampled_from([9000, 20_000])),
+            st.builds(write, st.just(B), sizes, owner=owner, issue=st.sampled_from([9000, 11_000])),
+            st.builds(streaming, st.sampled_from([32, 96]), st.sampled_from([64, 256]), owner, st.booleans()),
+            st.builds(scattered, st.sampled_from([64, 256]), st.lists(owner, min_size=2, max_size=3, unique=True)),
+        ),
+        min_size=1,
+        max_size=5,
+    )
+    return st.dictionaries(owner, st.lists(commands, min_size=1, max_size=2), min_size=1, max_size=4)
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.dictionaries(st.integers(0, 9), st.lists(commands, min_size=1, max_size=2), min_size=1, max_size=4))
+@given(programs_on(range(10)))
 def test_fast_is_exact_on_any_slices(programs: dict[int, list[list[Command]]]) -> None:
     """PEs of two cubes that read, write and stream from slices of both: all times and the attribution are equal."""
     same(run(programs), run(programs, exact=True))
+
+
+@pytest.mark.parametrize("machine", [ODD, SERIAL, TORUS], ids=["odd", "serial routers", "torus"])
+@settings(max_examples=40, deadline=None)
+@given(programs_on([0, 1, 8, 20, 128, 129, 140]))
+def test_fast_is_exact_between_sips(machine: Machine, programs: dict[int, list[list[Command]]]) -> None:
+    """The same of PEs of two SIPs, whose messages are stored on their way, with packets of a flit."""
+    same(run(programs, machine=machine), run(programs, machine=machine, exact=True))
 
 
 def meeting() -> dict[int, list[list[Command]]]:
