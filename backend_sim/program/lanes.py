@@ -127,6 +127,7 @@ class Lanes:
             **{name: _on_lanes(name) for name in SCALAR_HANDLERS if name != "arith.constant"},
             **{f"ahbm.{name}": _nothing for name in quiet},
             **dict.fromkeys(("ahbm.read_scalar", "ahbm.gather", "ahbm.scatter", "ahbm.atomic", "ahbm.cut"), _refuse),
+            "ahbm.addptr": _addptr,
             "ahbm.program_id": self._program_id,
             "ahbm.num_programs": self._num_programs,
             "ahbm.dma_read": self._transfer,
@@ -220,6 +221,19 @@ def _nothing(op: Operation, builder: Builder) -> None:
 def _refuse(op: Operation, builder: Builder) -> Step:
     def step(slots: Slots) -> None:
         raise _NoLanes
+
+    return step
+
+
+def _addptr(op: Operation, builder: Builder) -> Step:
+    """Addresses take 64 bits, whatever type the offset has."""
+    assert isinstance(op, ahbm.AddPtrOp) and isinstance(op.pointer.type, PointerType)
+    itemsize = numpy_dtype(op.pointer.type.element_type).itemsize
+    pointer, offset, out = builder.slot(op.pointer), builder.slot(op.offset), builder.slot(op.result)
+
+    def step(slots: Slots) -> None:
+        by: Lane = slots[offset]
+        slots[out] = slots[pointer] + (by if isinstance(by, int) else np.asarray(by, np.int64)) * itemsize
 
     return step
 
