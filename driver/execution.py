@@ -11,9 +11,9 @@ from ..backend_sim.analysis.summary import Analysis
 from ..backend_sim.launch import Launch
 from ..backend_sim.memory import Tensor
 from ..backend_sim.numerics.dtypes import Array
+from ..backend_sim.program.program import reads_values
 from ..backend_sim.simulate import Execution, simulate
 from ..backend_sim.target.machine import Machine
-from ..dialects import ahbm
 from ..dialects.remarks import Remark, remarks
 from .launches import BoundLaunch
 from .lowering import Compiled, Request, compile_request
@@ -59,8 +59,7 @@ def compile_all(requests: Sequence[Request]) -> tuple[Compiled, ...]:
 
 def reads_memory(compiled: Sequence[Compiled]) -> bool:
     """Whether addresses or control flow may depend on what tensors hold, so that timing needs their contents."""
-    reading = (ahbm.ReadScalarOp, ahbm.GatherOp, ahbm.ScatterOp)
-    return any(isinstance(op, reading) for c in compiled for op in c.module.walk())
+    return any(reads_values(c.function) for c in compiled)
 
 
 def execute(

@@ -49,6 +49,23 @@ _MOST_SPINS = 100_000
 Pending = tuple[ReadValues, Callable[[Slots, Any], Command | None]]
 
 
+def reads_values(function: Operation) -> bool:
+    """Whether an address, a mask or control flow in a lowered kernel may depend on contents of memory."""
+    return any(_reads_values(op) for op in function.walk())
+
+
+def _reads_values(op: Operation) -> bool:
+    match op:
+        case ahbm.ReadScalarOp():
+            return True
+        case RegionOp():
+            return any(isinstance(v.type, ahbm.BufferType) for v in op.indices)
+        case ahbm.GatherOp() | ahbm.ScatterOp() | ahbm.AtomicOp():
+            return isinstance(op.index.type, ahbm.BufferType) or op.mask is not None
+        case _:
+            return False
+
+
 class Program:
     """The kernel of a launch, ready to run. `sites` are its command ops; `reads_values` says whether an address, a
     bound or control flow may depend on contents of memory."""
@@ -58,7 +75,7 @@ class Program:
         self.machine = launch.machine
         self.memory = memory
         self.sites: list[Site] = []
-        self.reads_values = False
+        self.reads_values = reads_values(launch.function)
         self._first_site = first_site
         self._program_ids: list[tuple[int, int]] = []
         self._view: int | None = None
@@ -187,7 +204,6 @@ class Program:
             return make
         assert make is not None
         indices, touched = builder.slots(op.indices), ranges_of(op.indices, builder)
-        self.reads_values = self.reads_values or any(isinstance(v.type, ahbm.BufferType) for v in op.indices)
 
         def read(slots: Slots) -> object:
             blocks = [slots[s] for s in indices]
@@ -210,7 +226,6 @@ class Program:
     def _read_scalar(self, op: Operation, builder: Builder) -> Step:
         assert isinstance(op, ahbm.ReadScalarOp)
         source, out, touched = builder.slot(op.buffer), builder.slot(op.result), ranges_of((op.buffer,), builder)
-        self.reads_values = True
 
         def step(slots: Slots) -> Pending:
             buffer = slots[source]
@@ -299,8 +314,6 @@ class Program:
         chosen_by = (op.index,) if op.mask is None else (op.index, op.mask)
         known_by, here_of = ranges_of(chosen_by, builder), ranges_of((op.buffer,), builder)
         taken_of = ranges_of(op.operands if write else op.operands[:-1], builder)
-        if isinstance(op.index.type, ahbm.BufferType) or op.mask is not None:
-            self.reads_values = True
 
         def step(slots: Slots) -> object:
             start, numbers, chosen = slots[base], slots[index], slots[mask]

@@ -50,6 +50,28 @@ def transpose(
     tl.store(y_ptr + r * y_row + c, x, mask=mask)
 
 
+@ahbmc.jit
+def every_third(x_ptr: Any, y_ptr: Any) -> None:
+    """A scalar of each program, its address from the 32 bits of the program's number."""
+    p = tl.program_id(0)
+    tl.store(y_ptr + p, tl.load(x_ptr + 3 * p))
+
+
+@ahbmc.jit
+def picked(x_ptr: Any, i_ptr: Any, y_ptr: Any, BLOCK: tl.constexpr) -> None:
+    """Which of the lines of x are read, only the indices in memory say."""
+    rows = tl.load(i_ptr + tl.arange(0, BLOCK))
+    columns = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + rows[:, None] * BLOCK + columns[None, :])
+    tl.store(y_ptr + columns[:, None] * BLOCK + columns[None, :], x)
+
+
+@ahbmc.jit
+def counted(i_ptr: Any, y_ptr: Any, BLOCK: tl.constexpr) -> None:
+    i = tl.load(i_ptr + tl.arange(0, BLOCK))
+    tl.atomic_add(y_ptr + i, 1)
+
+
 def test_kernel_of_a_file_writes_into_the_array() -> None:
     a = RANDOM.standard_normal((70, 40)).astype(np.float16)
     b = RANDOM.standard_normal((40, 50)).astype(np.float16)
@@ -205,6 +227,31 @@ def test_timing_only_writes_nothing() -> None:
     timing = shift[1](x, y, 64, BLOCK=64, timing_only=True)
     assert not y.any() and timing.outputs == {}
     assert timing.latency_ns == shift[1](x, y, 64, BLOCK=64).latency_ns
+
+
+def test_timing_only_reads_the_indices_that_addresses_depend_on() -> None:
+    """Sixteen lines, and atomics on sixteen words, take another time than the same one again and again."""
+    x, i = np.ones((64, 16), np.float32), np.arange(16, dtype=np.int32)
+    bursts = {"machine_set": ["hbm.strided=bursts"]}
+
+    def pick(i: Array, timing: bool) -> ahbmc.Result:
+        return picked[1](x, i, np.zeros((16, 16), np.float32), BLOCK=16, timing_only=timing, **bursts)
+
+    def count(i: Array, timing: bool) -> ahbmc.Result:
+        return counted[1](i, np.zeros(64, np.int32), BLOCK=16, timing_only=timing)
+
+    for call in (pick, count):
+        all_of_them, one = call(i, True), call(np.zeros_like(i), True)
+        assert all_of_them.latency_ns == call(i, False).latency_ns
+        assert all_of_them.latency_ns != one.latency_ns
+        read = one.summary()["bytes"]
+        assert read["hbm_read_useful"] <= read["hbm_read"]
+
+
+def test_many_programs_on_one_pe_address_scalars_by_their_number() -> None:
+    x, y = RANDOM.standard_normal(120).astype(np.float32), np.zeros(40, np.float32)
+    every_third[40](x, y)
+    assert np.array_equal(y, x[::3])
 
 
 FAULTS: list[tuple[Callable[[Array], object], str]] = [
