@@ -63,7 +63,9 @@ def _busiest(log: OpLog, per_record: np.ndarray) -> int:
 
 def _useful(log: OpLog) -> npt.NDArray[np.float64]:
     """Of each row of `loads`, which share of the bytes of its program was asked for."""
-    rows = dict(zip(log.programs["first"].tolist(), log.programs["rows"].tolist(), strict=True))
+    # A program without commands may begin where another does; it loads nothing.
+    programs = zip(log.programs["first"].tolist(), log.programs["rows"].tolist(), strict=True)
+    rows: dict[int, int] = {first: count for first, count in programs if count}
     first = log.loads["record"]
     # A program that was interrupted when it ended has loads, and no row.
     last = first + np.array([rows.get(record, 0) for record in first.tolist()], dtype=np.int64)

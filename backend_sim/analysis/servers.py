@@ -33,15 +33,15 @@ def busy_of(log: OpLog, machine: Machine) -> Busy:
 
 def link_loads(log: OpLog, machine: Machine, share: npt.NDArray[np.float64] | float = 1.0) -> dict[str, int]:
     """How long packets held each link of the network, in ps, by its name; of each row of `loads` the `share` of it."""
-    found: dict[str, int] = {}
+    found: dict[str, float] = {}
     for shift in sorted(set(log.programs["shift"].tolist())):
-        held = np.rint(log.loads["ps"] * log.repeats(shift)[log.loads["record"]] * share)
+        held = log.loads["ps"] * log.repeats(shift)[log.loads["record"]] * share
         rows: list[tuple[int, float]] = list(zip(log.loads["link"].tolist(), held.tolist(), strict=True))
         for link, ps in rows:
             if ps:
                 name = _further(log.links[link], shift // machine.pes_per_cube, machine)
-                found[name] = found.get(name, 0) + int(ps)
-    return found
+                found[name] = found.get(name, 0) + ps
+    return {name: round(ps) for name, ps in found.items()}
 
 
 def _further(link: str, cubes: int, machine: Machine) -> str:

@@ -109,6 +109,22 @@ def test_a_slice_that_several_pes_use_is_a_floor() -> None:
     assert roofline(log.build(), MACHINE).floors_ps["hbm"] == 24000
 
 
+def test_the_floor_of_a_link_counts_each_program_once_whether_or_not_it_shares_records() -> None:
+    """Three programs hold a link for 1 ns, a third of it useful; a program without commands begins where they do."""
+    floors: list[int] = []
+    for shared in (True, False):
+        log = Log(links=["a>b"])
+        site = log.site("dma_read", 1)
+        for number in range(1 if shared else 3):
+            log.record(site, (0, 0), -1, (0, 100000), 0, bytes_read=768, useful_read=256)
+            log.add("loads", record=number, link=0, ps=1000)
+        for number in range(3):
+            log.program(0, 100000 * number, 100000 * (number + 1), first=0 if shared else number, rows=1)
+        log.program(0, 300000, 300000, first=0, rows=0)
+        floors.append(roofline(log.build(), MACHINE).floors_ps["noc"])
+    assert floors == [1000, 1000]
+
+
 def test_a_link_that_several_pes_use_is_a_floor() -> None:
     """Three PEs of cube 1 read over one link, half of it padding, and wait for each other there."""
     link = "sip0.cube1.ucie_w>sip0.cube0.ucie_e"
