@@ -43,37 +43,74 @@ def names_of(passes: Sequence[str]) -> list[str]:
     return [f"{name} #{bare[: i + 1].count(name)}" if bare.count(name) > 1 else name for i, name in enumerate(bare)]
 
 
-def ablate(
-    trials: Trials, passes: Sequence[str], settings: tuple[str, ...], advance: Callable[[], None] = lambda: None
-) -> Ablation:
-    """Study every pass of the pipeline `passes`, which takes about three runs for each (`advance` is called after each
-    run). Raises the error of the whole pipeline if that does not run.
-    """
-    names = names_of(passes)
+class Passes:
+    """The passes of one pipeline, of which subsets are run on one workload; `advance` is called after each run."""
 
-    def run(chosen: Sequence[int]) -> Variant:
-        variant = trials.run(",".join(passes[i] for i in chosen), settings)
-        advance()
+    def __init__(
+        self,
+        trials: Trials,
+        passes: Sequence[str],
+        settings: tuple[str, ...] = (),
+        advance: Callable[[], None] = lambda: None,
+    ):
+        self.trials = trials
+        self.passes = passes
+        self.settings = settings
+        self.advance = advance
+        self.names = names_of(passes)
+
+    def run(self, chosen: Sequence[int]) -> Variant:
+        """The pipeline of the passes with these numbers."""
+        variant = self.trials.run(",".join(self.passes[i] for i in chosen), self.settings)
+        self.advance()
         return variant
 
-    numbers = list(range(len(passes)))
-    whole = run(numbers)
-    if whole.measured is None:
-        assert whole.error is not None
-        raise whole.error
-    left_out = [Step(names[i], run([n for n in numbers if n != i]), whole.measured) for i in numbers]
-    least = numbers
-    for i in numbers:
-        if left_out[i].variant.ran and run(fewer := [n for n in least if n != i]).ran:
-            least = fewer
-    base = run(least)
-    assert base.measured is not None, "the least pipeline is one that ran"
-    added: list[Step] = []
-    chosen, before = least, base.measured
-    for i in numbers:
-        if i not in least:
-            chosen = sorted([*chosen, i])
-            step = Step(names[i], run(chosen), before)
-            added.append(step)
-            before = step.variant.measured or before
-    return Ablation(whole, tuple(left_out), base, tuple(added))
+    def whole(self) -> Variant:
+        """The whole pipeline. Raises its error if it does not run."""
+        whole = self.run(range(len(self.passes)))
+        if whole.measured is None:
+            assert whole.error is not None
+            raise whole.error
+        return whole
+
+    def without(self, number: int) -> Variant:
+        """All passes but one."""
+        return self.run([n for n in range(len(self.passes)) if n != number])
+
+    def least(self) -> list[int]:
+        """The numbers of the passes that stay: those without which the others do not run, and of those that stand in
+        for each other the last.
+        """
+        least = list(range(len(self.passes)))
+        optional = [i for i in least if self.without(i).ran]
+        for i in optional:
+            if self.run(fewer := [n for n in least if n != i]).ran:
+                least = fewer
+        return least
+
+    def added(self, least: Sequence[int]) -> tuple[Variant, tuple[Step, ...]]:
+        """The passes `least`, which must run, and the others added to them one after another."""
+        base = self.run(least)
+        if base.measured is None:
+            assert base.error is not None
+            raise base.error
+        added: list[Step] = []
+        chosen, before = list(least), base.measured
+        for i, name in enumerate(self.names):
+            if i not in least:
+                chosen = sorted([*chosen, i])
+                step = Step(name, self.run(chosen), before)
+                added.append(step)
+                before = step.variant.measured or before
+        return base, tuple(added)
+
+
+def ablate(passes: Passes) -> Ablation:
+    """Study every pass of a pipeline, which takes about three runs for each. Raises the error of the whole pipeline if
+    that does not run.
+    """
+    whole = passes.whole()
+    assert whole.measured is not None
+    left_out = [Step(name, passes.without(i), whole.measured) for i, name in enumerate(passes.names)]
+    base, added = passes.added(passes.least())
+    return Ablation(whole, tuple(left_out), base, added)

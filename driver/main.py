@@ -49,6 +49,7 @@ def argument_parser() -> argparse.ArgumentParser:
     _add_check(commands.add_parser("check", help="compile every kernel of files, folders or wheels, or say why not"))
     _add_study(commands.add_parser("study", help="compare pipelines, settings or passes on a workload, and say why"))
     _add_compare(commands.add_parser("compare", help="hold two results of `run --json` against each other"))
+    _add_bisect(commands.add_parser("bisect", help="find the pass that changed the values or the latency"))
     _add_listings(commands)
     return parser
 
@@ -113,6 +114,22 @@ def _add_compare(parser: argparse.ArgumentParser) -> None:
         "'commands.total>+0', 'bytes.hbm_read>5e6' (a bound), 'check!=pass'; may stand more than once")  # fmt: skip
     add("--all", action="store_true", help="print figures that are equal as well")
     parser.set_defaults(command=_lazily("compare", "command"))
+
+
+def _add_bisect(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Find the pass that changed the values of a workload (they are computed after each pass) or its latency (the"
+        " passes are added one after another), with the lines of the kernel at which it did."
+    )
+    parser.epilog = f"F may be - for standard output. docs/study.md has examples. {_EPILOG}"
+    add = parser.add_argument
+    add("workload", metavar="WORKLOAD.yaml")
+    add("--on", choices=("values", "latency"), required=True, help="what to look at")
+    _add_common(parser)
+    add("--set", action="append", default=[], metavar="PATH=VALUE", help="as of `ahbmc run`")
+    add("--json", metavar="F", help="on latency: write the latency after each pass")
+    add("--against", metavar="F", help="on latency: an earlier file of --json; find the first pass that differs")
+    parser.set_defaults(command=_lazily("bisect", "command"))
 
 
 def _add_compile(parser: argparse.ArgumentParser) -> None:

@@ -19,7 +19,7 @@ from ..dialects.errors import Sources, fail
 from ..passes import PIPELINE_TEXT, build_pipeline
 from ..passes.pipeline_text import single_passes
 from ..passes.pipelines import PIPELINES
-from .ablation import Ablation, Step, ablate
+from .ablation import Ablation, Passes, Step, ablate
 from .command_line import word_place
 from .grid import combinations
 from .outermost import CHECK_FAILED, WRONG_USAGE
@@ -114,7 +114,7 @@ def _ablation(trials: Trials, pipelines: list[str | None], points: list[tuple[st
         raise fail("the launches of this workload have several pipelines; --ablate studies one", hint=hint)
     passes = single_passes(pipeline)
     with counted("runs", 3 * len(passes)) as advance:
-        ablation = ablate(trials, passes, points[0], advance)
+        ablation = ablate(Passes(trials, passes, points[0], advance))
     return Study(trials.path, (Variant(pipeline, points[0], ablation.whole.measured),), ablation)
 
 

@@ -22,6 +22,8 @@ Slots = list[Any]
 Step = Callable[[Slots], object]
 Exit = Callable[[Slots], int]
 Handler = Callable[[Operation, "Builder"], Step | None]
+# Told after each op what it was given and what it made: the contents of the slots of its operands and results.
+Watcher = Callable[[Operation, Sequence[Any], Sequence[Any]], None]
 
 END = -1
 
@@ -158,6 +160,28 @@ def compile_function(function: func.FuncOp, handlers: Mapping[str, Handler]) -> 
     builder.results = builder.body(function.body.block)
     builder.leave(goto(END))
     return builder.finish(function.body.block.args)
+
+
+def watched(handlers: Mapping[str, Handler], watcher: Watcher) -> dict[str, Handler]:
+    """The same handlers; `watcher` is called after each step of theirs."""
+
+    def one(handler: Handler) -> Handler:
+        def compiled(op: Operation, builder: Builder) -> Step | None:
+            step = handler(op, builder)
+            if step is None:
+                return None
+            operands, results = builder.slots(op.operands), builder.slots(op.results)
+
+            def both(slots: Slots) -> object:
+                done = step(slots)
+                watcher(op, [slots[s] for s in operands], [slots[s] for s in results])
+                return done
+
+            return both
+
+        return compiled
+
+    return {name: one(handler) for name, handler in handlers.items()}
 
 
 def goto(block: int) -> Exit:

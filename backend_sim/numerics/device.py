@@ -25,7 +25,8 @@ from .commands import SINGLE_OPS, Effect, Operands, PeMemory, content, read_scal
 from .composite_values import composite
 from .dtypes import numpy_dtype
 from .operand_ops import OPERAND_HANDLERS, buffer_at
-from .reference import Program, checked_array, kernel_function
+from .operands import Buffer
+from .reference import Observer, Program, checked_array, kernel_function
 from .region_ops import region_step
 from .scalars import scalar
 
@@ -57,15 +58,17 @@ def run_device(
     arguments: Sequence[Any],
     grid: Sequence[int],
     programs: Sequence[Program] | None = None,
+    observe: Observer | None = None,
 ) -> None:
     """Run a launch of a lowered kernel, program by program, each command completing as it is issued.
 
     `arguments` are as for `run_reference`. Buffers without a place in scratch get one of their own, so that this works
-    before `allocate-scratch` too; recipes must be expanded.
+    before `allocate-scratch` too; recipes must be expanded. `observe` is told of every command, of the buffers that it
+    wrote and, with none, of writes to HBM.
     """
     function = kernel_function(kernel)
     x, y, z, *_ = (*grid, 1, 1, 1)
-    run = _Run((x, y, z))
+    run = _Run((x, y, z), observe=observe)
     code = run.compile(function)
     bound = run.bind(function, arguments)
     with single_threaded():
@@ -81,6 +84,7 @@ class _Run:
     device: Device = field(default_factory=Device)
     memory: PeMemory = field(default_factory=lambda: PeMemory(np.zeros(0, np.uint8), AddressSpace(())))
     scratch_bytes: int = 0
+    observe: Observer | None = None
 
     def compile(self, function: func.FuncOp) -> Code:
         for op in function.walk():
@@ -128,9 +132,29 @@ class _Run:
 
     def _command(self, op: Operation, builder: Builder) -> Step:
         sources = builder.slots(op.operands)
+        if self.observe is not None:
+            return self._observed(op, sources, self.observe)
 
         def step(slots: Slots) -> None:
             self.device.execute(op, [slots[s] for s in sources], self.memory)
+
+        return step
+
+    def _observed(self, op: Operation, sources: Sequence[int], observe: Observer) -> Step:
+        # A command writes its last operand, a composite the outs of its specs.
+        outs = {len(sources) - 1}
+        if isinstance(op, ahbm.CompositeOp):
+            outs = {spec.out.data for spec in op.specs if spec.out.data >= 0}
+
+        def step(slots: Slots) -> None:
+            operands = [slots[s] for s in sources]
+            self.device.execute(op, operands, self.memory)
+            written = [operands[n] for n in sorted(outs)]
+            buffers = [each for each in written if isinstance(each, Buffer)]
+            if buffers:
+                observe(op, [buffer.array(self.memory.scratch) for buffer in buffers])
+            if len(buffers) < len(written):
+                observe(op, ())
 
         return step
 

@@ -8,7 +8,7 @@ access outside its tensor is always noticed. There is no time here and no placem
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product as cartesian
 from typing import Any, cast
@@ -26,7 +26,7 @@ from .addresses import AddressSpace, Allocation, bytes_of
 from .atomics import change_of
 from .blas import single_threaded
 from .blocks import BLOCK_HANDLERS
-from .closures import Builder, Code, Slots, Step, compile_function
+from .closures import Builder, Code, Slots, Step, Watcher, compile_function, watched
 from .dtypes import Array, numpy_dtype, triton_name, unsigned
 from .elementwise import product
 from .region_ops import REGION_HANDLERS
@@ -35,6 +35,8 @@ from .scalars import SCALAR_HANDLERS, scalar
 from .wrapping import Wrap, addressing_ops, wrap_reporting
 
 Program = tuple[int, int, int]
+# Told of an op and the blocks that it made; of none where it wrote to memory.
+Observer = Callable[[Operation, Sequence[Array]], None]
 
 # Tensors lie this far apart: an offset that leaves a tensor never reaches the next one.
 _SPACING = 1 << 40
@@ -53,15 +55,17 @@ def run_reference(
     arguments: Sequence[Any],
     grid: Sequence[int],
     programs: Sequence[Program] | None = None,
+    observe: Observer | None = None,
 ) -> ReferenceRun:
     """Run the programs of a launch in turn (all of `grid`, x fastest, unless `programs` names them).
 
-    `arguments` are C-contiguous numpy arrays for pointers, written in place, and numbers for scalars. Raises AhbmcError
+    `arguments` are C-contiguous numpy arrays for pointers, written in place, and numbers for scalars. `observe` is
+    told of every op that made blocks or wrote to memory. Raises AhbmcError
     for an argument that does not fit, an access outside its tensor, and an op that has no values.
     """
     function = kernel_function(kernel)
     x, y, z, *_ = (*grid, 1, 1, 1)
-    machine = _Machine((x, y, z))
+    machine = _Machine((x, y, z), observe=observe)
     code = machine.compile(function)
     frame_arguments = machine.bind(function, arguments)
     if programs is None:
@@ -91,6 +95,7 @@ class _Machine:
     program: Program = (0, 0, 0)
     space: AddressSpace = field(default_factory=lambda: AddressSpace(()))
     wraps: dict[Operation, Fault] = field(default_factory=dict[Operation, Fault])
+    observe: Observer | None = None
 
     def compile(self, function: func.FuncOp) -> Code:
         handlers = {
@@ -107,7 +112,17 @@ class _Machine:
             "tl.store_region": self._store_region,
             "tl.gemm": self._gemm,
         }
+        if self.observe is not None:
+            handlers = watched(handlers, self._watch(self.observe))
         return compile_function(function, handlers)
+
+    def _watch(self, observe: Observer) -> Watcher:
+        def watch(op: Operation, _: Sequence[Any], results: Sequence[Any]) -> None:
+            blocks = [cast(Array, r) for r in results if isinstance(r, np.ndarray)]
+            if blocks or isinstance(op, tl.StoreOp | tl.StoreRegionOp | tl.AtomicOp):
+                observe(op, blocks)
+
+        return watch
 
     def bind(self, function: func.FuncOp, arguments: Sequence[Any]) -> list[Any]:
         """The contents of the argument slots; sets up the memory."""

@@ -1,0 +1,152 @@
+"""Which pass of a pipeline changes the values of a kernel: they are computed after each pass, on the reference down to
+commands and on the device from there, and held against those of the kernel as the frontend makes it.
+
+In the pass that did it the first op is named that makes a value which the program before it did not compute, and the
+first op before it whose value is not computed any more: between the two stands what was rewritten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from ..backend_sim.launch import Launch
+from ..backend_sim.memory import Tensor
+from ..backend_sim.numerics.dtypes import Array, is_float
+from ..backend_sim.simulate import simulate
+from ..backend_sim.target.machine import Machine
+from ..dialects.errors import AhbmcError, Place, place_of
+from ..passes import build_pipeline, run_pipeline
+from .ablation import names_of
+from .launches import BoundLaunch
+from .lowering import Request, front, function_of
+from .value_trace import ValueTrace, has_values, tolerance_of, values_of
+
+SIMULATION = "the simulation"
+_LONGEST = 150  # characters of the text of an op
+
+
+@dataclass(frozen=True)
+class Witness:
+    """An op of the program, as text, and its line of the kernel."""
+
+    text: str
+    place: Place | None
+
+
+@dataclass(frozen=True)
+class Culprit:
+    """What changed the values: the name of a pass (or SIMULATION: every pass is right, but the order in which commands
+    complete is not), what is wrong, and the ops that show it.
+    """
+
+    name: str
+    reason: str
+    new: Witness | None = None
+    missing: Witness | None = None
+
+
+@dataclass(frozen=True)
+class ValueBisection:
+    """The passes whose result has the right values, in order, and the first one whose result has not."""
+
+    right: tuple[str, ...]
+    culprit: Culprit | None
+
+
+class _Found(Exception):
+    """Ends the pipeline after the pass that did it."""
+
+    def __init__(self, culprit: Culprit):
+        self.culprit = culprit
+
+
+def bisect_values(
+    request: Request, launch: BoundLaunch, machine: Machine, advance: Callable[[], None] = lambda: None
+) -> ValueBisection:
+    """Run the pipeline of `request` with a look at the values of `launch` after each pass. Raises AhbmcError where the
+    kernel cannot be executed before the first pass, or a pass refuses it.
+    """
+    module = front(request)
+    wanted = values_of(module, launch)
+    passes = build_pipeline(request.pipeline, request.options, request.pipeline_place)
+    names = names_of([each.name for each in passes])
+    right: list[str] = []
+    last = [module.clone()]  # the last program that had values: they were right
+    since: list[str] = []
+
+    def look(_: ModulePass, now: ModuleOp) -> None:
+        name = names[len(right) + len(since)]
+        advance()
+        if not has_values(now):
+            since.append(name)
+            return
+        difference = _difference(now, launch, wanted)
+        if difference is not None:
+            suspects = " or ".join([*since, name])
+            raise _Found(_witnessed(suspects, difference, last[0], now, launch, wanted))
+        right.extend([*since, name])
+        since.clear()
+        last[0] = now.clone()
+
+    try:
+        run_pipeline(module, passes, on_pass=look)
+    except _Found as found:
+        return ValueBisection(tuple(right), found.culprit)
+    simulated = Launch(function_of(module), machine, tuple(launch.values.values()), launch.grid, launch.programs)
+    memory = simulate([simulated], values=True).memory
+    got = {name: memory[value.name] for name, value in launch.values.items() if isinstance(value, Tensor)}
+    reason = _compared(got, wanted)
+    return ValueBisection(tuple(right), Culprit(SIMULATION, reason) if reason else None)
+
+
+def _difference(module: ModuleOp, launch: BoundLaunch, wanted: Mapping[str, Array]) -> str | None:
+    """How the values of `module` differ from the right ones; None if they do not."""
+    try:
+        return _compared(values_of(module, launch), wanted)
+    except AhbmcError as error:
+        return f"it cannot be executed: {str(error).splitlines()[0]}"
+
+
+def _compared(got: Mapping[str, Array], wanted: Mapping[str, Array]) -> str | None:
+    for name, right in wanted.items():
+        have, should = got[name].astype(np.float64), right.astype(np.float64)
+        finite = np.abs(should[np.isfinite(should)])
+        tolerance = tolerance_of(right)
+        with np.errstate(all="ignore"):
+            same = (have == should) | (np.isnan(have) & np.isnan(should))
+            near = np.abs(have - should) <= tolerance * (np.abs(should) + finite.max(initial=0.0))
+        bad = ~(same | near)
+        if bad.any():
+            first = tuple(int(i) for i in np.argwhere(bad)[0])
+            count = f"{np.count_nonzero(bad):,} of {bad.size:,} elements of `{name}` are off"
+            return f"{count}; first at {list(first)}: {have[first]:.6g}, right is {should[first]:.6g}"
+    return None
+
+
+def _witnessed(
+    name: str, reason: str, before: ModuleOp, after: ModuleOp, launch: BoundLaunch, wanted: Mapping[str, Array]
+) -> Culprit:
+    integers = not any(is_float(array.dtype) for array in wanted.values())
+    traces = ValueTrace(integers), ValueTrace(integers)
+    for module, trace in zip((before, after), traces, strict=True):
+        try:
+            values_of(module, launch, trace)
+        except AhbmcError:
+            continue  # what ran until then is in the trace
+    tolerance = max(tolerance_of(array) for array in wanted.values())
+    missing, new = traces[0].unlike(traces[1], tolerance), traces[1].unlike(traces[0], tolerance)
+    return Culprit(name, reason, _witness(new), _witness(missing))
+
+
+def _witness(op: Operation | None) -> Witness | None:
+    if op is None:
+        return None
+    lines = str(op).splitlines()
+    text = lines[0] if len(lines[0]) <= _LONGEST else f"{lines[0][:_LONGEST]} ..."
+    return Witness(text, place_of(op.location))

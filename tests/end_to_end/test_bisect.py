@@ -1,0 +1,293 @@
+"""`ahbmc bisect` finds faults that are put into passes: the pass is named, and the line of the kernel that shows it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from ahbmc.dialects import ahbm, tl
+from ahbmc.dialects.ahbm.types import Scope, SpecAttr
+from ahbmc.dialects.region import RegionOp
+from ahbmc.driver.main import main
+from ahbmc.passes import all_passes
+from xdsl.context import Context
+from xdsl.dialects import arith, math, scf
+from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntegerAttr, ModuleOp, i64
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+FLASH = [str(EXAMPLES / "flash_attention.yaml"), "--set", "args.S=128", "--set", "const.BLOCK_N=32"]
+MATMUL = [str(EXAMPLES / "matmul.yaml"), "--set", "args.M=100", "--set", "args.N=77", "--set", "args.K=90",
+          "--set", "map.pes=sip0.cube0.pe0"]  # fmt: skip
+ASYNC = [str(EXAMPLES / "gemm_async_tiled.yaml"), "--set", "const.K=192"]
+Capture = pytest.CaptureFixture[str]
+Op = TypeVar("Op", bound=Operation)
+Damage = Callable[[ModuleOp], None]
+
+
+def first(module: ModuleOp, kind: type[Op], which: Callable[[Op], bool] = lambda _: True) -> Op:
+    return next(op for op in module.walk() if isinstance(op, kind) and which(op))
+
+
+def replace(old: Operation, new: Operation) -> None:
+    new.location = old.location
+    Rewriter.replace_op(old, new)
+
+
+def inject(monkeypatch: pytest.MonkeyPatch, name: str, damage: Damage) -> None:
+    """The pass `name` does `damage` after its work."""
+    cls = all_passes()[name]()
+    apply = cls.apply
+
+    def broken(self: ModulePass, ctx: Context, op: ModuleOp) -> None:
+        apply(self, ctx, op)
+        damage(op)
+
+    monkeypatch.setattr(cls, "apply", broken)
+
+
+def drop_epilogue(module: ModuleOp) -> None:
+    scale = first(module, arith.MulfOp, lambda op: isinstance(op.parent_op(), tl.CompositeOp))
+    Rewriter.replace_op(scale, [], [scale.lhs])
+
+
+def swap_operands(module: ModuleOp) -> None:
+    difference = first(module, arith.SubfOp)
+    difference.operands = [difference.rhs, difference.lhs]
+
+
+def shrink_extent(module: ModuleOp) -> None:
+    """The rows of the block that is stored end one early."""
+    store = first(module, tl.StoreRegionOp)
+    region = store.region.owner
+    assert isinstance(region, RegionOp)
+    one = arith.ConstantOp(IntegerAttr(1, i64))
+    less = arith.SubiOp(region.his[0], one)
+    block = region.parent
+    assert block is not None
+    block.insert_ops_before([one, less], region)
+    at = list(region.operands).index(region.his[0])
+    region.operands = [less.result if i == at else v for i, v in enumerate(region.operands)]
+
+
+def change_constant(module: ModuleOp) -> None:
+    constant = first(
+        module, arith.ConstantOp, lambda op: isinstance(op.value, FloatAttr) and 1 < op.value.value.data < 2
+    )
+    assert isinstance(constant.value, FloatAttr)
+    constant.properties["value"] = FloatAttr(1.0, constant.value.type)
+
+
+def change_comparison(module: ModuleOp) -> None:
+    comparison = first(module, tl.CmpOp)
+    replace(comparison, tl.CmpOp("sgt", comparison.lhs, comparison.rhs))
+
+
+def forget_accumulator(module: ModuleOp) -> None:
+    dot = first(module, tl.DotOp, lambda op: op.acc is not None)
+    replace(dot, tl.DotOp(dot.a, dot.b, None, dot.result.type.element_type))
+
+
+def drop_from_loop(module: ModuleOp) -> None:
+    """What the loop carries last goes out as it came in."""
+    loop = first(module, scf.ForOp)
+    end = loop.body.block.last_op
+    assert end is not None
+    end.operands = [*end.operands[:-1], loop.body.block.args[-1]]
+
+
+def wrong_spec(module: ModuleOp) -> None:
+    """exp2 of a difference becomes exp."""
+    composite = first(module, ahbm.CompositeOp, lambda op: any(s.kind.data == "exp2_diff" for s in op.specs))
+    kinds = {"exp2_diff": "exp_diff"}
+    specs = [
+        SpecAttr(
+            kinds.get(kind := s.kind.data, kind), Scope(s.scope.data), s.operand_numbers, s.out.data, s.extras.data
+        )
+        for s in composite.specs
+    ]
+    composite.properties["specs"] = ArrayAttr(specs)
+
+
+def overlap_buffers(module: ModuleOp) -> None:
+    """Two carried blocks get one place."""
+    allocs = [op for op in module.walk() if isinstance(op, ahbm.AllocOp) and op.result.name_hint in ("m_i", "l_i")]
+    allocs[1].properties["offset"] = allocs[0].properties["offset"]
+
+
+def lose_store(module: ModuleOp) -> None:
+    Rewriter.erase_op(first(module, ahbm.DmaWriteOp))
+
+
+def drop_fill(module: ModuleOp) -> None:
+    Rewriter.erase_op(first(module, ahbm.FillOp, lambda op: op.buffer.name_hint == "l_i"))
+
+
+def swap_exponent(module: ModuleOp) -> None:
+    exponent = first(module, math.Exp2Op)
+    replace(exponent, math.ExpOp(exponent.operand))
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A damage that a pass does, what is said to be the culprit, and the line of the kernel that is named."""
+
+    damage: Damage
+    pass_name: str
+    workload: list[str]
+    line: int
+    said: str = ""
+
+
+FAULTS = (
+    Fault(drop_epilogue, "fuse-epilogues", FLASH, 46),
+    Fault(swap_operands, "licm", FLASH, 52, "licm #1"),
+    Fault(shrink_extent, "raise-regions", MATMUL, 55),
+    Fault(change_constant, "normalise-loops", FLASH, 46),
+    Fault(change_comparison, "drop-dead-iter-args", FLASH, 48),
+    Fault(forget_accumulator, "dot-accumulate", FLASH, 57),
+    Fault(drop_from_loop, "shrink-regions", FLASH, 51),
+    Fault(wrong_spec, "expand-recipes", FLASH, 57, "lower-to-commands or expand-recipes"),
+    Fault(overlap_buffers, "allocate-scratch", FLASH, 57),
+    Fault(lose_store, "allocate-scratch", FLASH, 64),
+    Fault(drop_fill, "insert-dma-stages", FLASH, 57),
+    Fault(swap_exponent, "cse", FLASH, 52, "cse #1"),
+)
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.damage.__name__)
+def test_a_fault_of_values_is_found(fault: Fault, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    inject(monkeypatch, fault.pass_name, fault.damage)
+    assert main(["bisect", *fault.workload, "--on", "values"]) == 3
+    out = capsys.readouterr().out
+    assert f"\n{fault.said or fault.pass_name} changes the values; " in out
+    kernel = "matmul.py" if fault.workload is MATMUL else "flash_attention.py"
+    assert "first value that is computed " in out and f"{kernel}:{fault.line}:" in out
+
+
+def test_values_that_every_pass_keeps(capsys: Capture) -> None:
+    assert main(["bisect", *MATMUL, "--on", "values"]) == 0
+    out = capsys.readouterr().out
+    assert "matmul.py::matmul_kernel, pipeline auto\nno pass changes the values: " in out
+
+
+def test_a_program_that_can_no_longer_be_executed_is_a_change(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    def leave_the_tensor(module: ModuleOp) -> None:
+        region = first(module, RegionOp)
+        far = arith.ConstantOp(IntegerAttr(1 << 30, i64))
+        block = region.parent
+        assert block is not None
+        block.insert_op_before(far, region)
+        region.operands = [region.operands[0], far.result, *region.operands[2:]]
+
+    inject(monkeypatch, "raise-k-loops", leave_the_tensor)
+    assert main(["bisect", *FLASH, "--on", "values"]) == 3
+    out = capsys.readouterr().out
+    assert "raise-k-loops changes the values; " in out and "  it cannot be executed: " in out
+
+
+def remove_wait(module: ModuleOp) -> None:
+    Rewriter.erase_op(first(module, ahbm.WaitOp))
+
+
+def read_twice(module: ModuleOp) -> None:
+    read = first(module, ahbm.DmaReadOp)
+    block = read.parent
+    assert block is not None
+    block.insert_op_after(read.clone(), read)
+
+
+def blow_up(module: ModuleOp) -> None:
+    """A block is computed twice."""
+    command = first(module, ahbm.MathOp)
+    block = command.parent
+    assert block is not None
+    block.insert_op_before(command.clone(), command)
+
+
+SHORT = (
+    "raise-regions,match-recipes,form-composites,fuse-epilogues,lower-to-commands,expand-recipes,allocate-scratch,"
+    "tile-composites"
+)
+WAITING = "raise-regions,lower-to-commands,allocate-scratch,check-limits"
+LATENCY_FAULTS = (
+    Fault(remove_wait, "lower-to-commands", [*ASYNC, "--pipeline", WAITING], 37, "the least"),
+    Fault(read_twice, "check-limits", [*FLASH, "--pipeline", f"{SHORT},check-limits"], 31),
+    Fault(blow_up, "insert-dma-stages", [*FLASH, "--pipeline", f"{SHORT},insert-dma-stages"], 44),
+)
+
+
+@pytest.mark.parametrize("fault", LATENCY_FAULTS, ids=lambda fault: fault.damage.__name__)
+def test_a_fault_of_latency_is_found(
+    fault: Fault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """The latencies after each pass of an earlier compiler are a file; the first one that differs is named."""
+    earlier = str(tmp_path / "earlier.json")
+    bisect = ["bisect", *fault.workload, "--on", "latency"]
+    assert main([*bisect, "--json", earlier]) == 0
+    assert main([*bisect, "--against", earlier]) == 0
+    assert "after every pass the latency is that of the earlier result" in capsys.readouterr().out
+    inject(monkeypatch, fault.pass_name, fault.damage)
+    assert main([*bisect, "--against", earlier]) == 3
+    out = capsys.readouterr().out
+    assert f"\n{fault.said or fault.pass_name} is the first pass after which the latency is another" in out
+    assert f".py:{fault.line}  " in out
+
+
+def test_a_pass_that_does_nothing_any_more_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    earlier = str(tmp_path / "earlier.json")
+    bisect = ["bisect", *FLASH, "--pipeline", SHORT, "--on", "latency"]
+    assert main([*bisect, "--json", earlier]) == 0
+
+    def nothing(_: ModulePass, ctx: Context, op: ModuleOp) -> None:
+        del ctx, op
+
+    monkeypatch.setattr(all_passes()["fuse-epilogues"](), "apply", nothing)
+    assert main([*bisect, "--against", earlier]) == 3
+    assert "\nfuse-epilogues is the first pass after which" in capsys.readouterr().out
+
+
+def test_what_changes_the_latency_most(tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "found.json"
+    assert main(["bisect", *FLASH, "--pipeline", SHORT, "--on", "latency", "--json", str(file)]) == 0
+    out = capsys.readouterr().out
+    assert "form-composites changes the latency most, by +" in out and "flash_attention.py:46  +" in out
+    rows = json.loads(file.read_text())["rows"]
+    assert [row["pass"] for row in rows] == ["the least", "raise-regions", "match-recipes", "form-composites",
+                                             "fuse-epilogues"]  # fmt: skip
+    for row in rows:
+        assert sum(ps for line in row["lines"] for ps in line["parts_ps"].values()) == row["latency_ps"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (["nowhere.yaml", "--on", "values"], 1, "there is no workload file nowhere.yaml"),
+        (FLASH, 2, "required: --on"),
+        ([*FLASH, "--on", "values", "--json", "f"], 1, "--json goes with --on latency"),
+        ([*FLASH, "--on", "latency", "--pipeline", "cse,nonsense"], 1, "there is no pass or pipeline 'nonsense'"),
+        ([*FLASH, "--on", "latency", "--against", "README.md"], 1, "README.md is no result of bisect"),
+    ],
+)
+def test_what_is_wrong_is_said(
+    arguments: list[str], status: int, said: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(EXAMPLES.parent)
+    assert main(["bisect", *arguments]) == status
+    assert said in capsys.readouterr().err
+
+
+def test_the_earlier_result_must_be_of_the_same_pipeline(tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "earlier.json"
+    file.write_text(json.dumps({"schema": 1, "least": ["lower-to-commands", "tile-composites"], "rows": []}))
+    short = "raise-regions,lower-to-commands,allocate-scratch"
+    assert main(["bisect", *FLASH, "--on", "latency", "--pipeline", short, "--against", str(file)]) == 1
+    assert "the earlier result is of another pipeline" in capsys.readouterr().err
