@@ -32,6 +32,7 @@ class Module:
         self.library = library
         self._find = find
         self._functions: dict[str, JitFunction] = {}
+        self._kernel_functions: dict[str, JitFunction | None] = {}
         self._resolving: set[str] = set()
         self._resolved: dict[str, Item] = {}
 
@@ -69,6 +70,12 @@ class Module:
 
     def kernel_function(self, name: str) -> JitFunction | None:
         """The function of that name that the file defines, names anew or imports from another one."""
+        if name not in self._kernel_functions:
+            self._kernel_functions[name] = None  # for files that import each other
+            self._kernel_functions[name] = self._kernel_function(name)
+        return self._kernel_functions[name]
+
+    def _kernel_function(self, name: str) -> JitFunction | None:
         found = self.function(name)
         origins = [o for o in self._imports.get(name, ()) if o[1] is not None]
         for path, original in [*origins, *((star, name) for star in self._stars)] if found is None else ():

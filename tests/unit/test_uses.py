@@ -95,3 +95,14 @@ def test_constants(tmp_path: Path) -> None:
     )
     wanted = {"act": "relu", "OUT": "fp32", "PACKED": "int32", "SCALE_BLOCK": 32, "how": "ieee"}
     assert guess.constants == wanted
+
+
+def test_files_that_import_everything_of_each_other(tmp_path: Path) -> None:
+    """Each file is asked for a name once, a function that none of them has is none."""
+    for number in range(12):
+        others = "\n".join(f"from .f{other} import *" for other in range(12) if other != number)
+        (tmp_path / f"f{number}.py").write_text(f"{others}\n", encoding="utf-8")
+    with (tmp_path / "f3.py").open("a", encoding="utf-8") as file:
+        file.write("import triton\n\n\n@triton.jit\ndef far(x):\n    return x + 1\n")
+    module = module_in(str(tmp_path / "f0.py"))
+    assert module.kernel_function("far") is not None and module.kernel_function("nowhere") is None
