@@ -68,24 +68,25 @@ import triton.language as tl
 
 
 @triton.jit
-def k(ends, goals, bins, x, out, scale_stride, KIND: tl.constexpr):
+def k(ends, goals, bins, x, out, scale_stride, threshold, KIND: tl.constexpr):
     first = tl.load(ends)
     count = tl.load(ends + 1) - first
-    local = tl.load(goals) - 1
+    local = tl.maximum(tl.load(goals).to(tl.int64), 0) - 1
     place = tl.load(bins)
     v = tl.load(x + place // 2)
-    large = v > 1.0
+    large = (place >= 0) & (v > threshold)
     if KIND == 1:
         v = v * 2.0
     elif KIND == 3:
         v = v + 1.0
-    for i in range(0, count):
+    for i in range(0, tl.minimum(count, 4)):
         tl.store(out + i * scale_stride + local, v, mask=large)
 """
     module = module_in(kernel_file(tmp_path, text))
     guess = guessed(module, kernel_of(module, "k"))
     assert guess.signature == {
-        "ends": "*i32", "goals": "*i32", "bins": "*i32", "x": "*fp32", "out": "*fp32", "scale_stride": "i32"
+        "ends": "*i32", "goals": "*i32", "bins": "*i32", "x": "*fp32", "out": "*fp32", "scale_stride": "i32",
+        "threshold": "i32"
     }  # fmt: skip
     assert guess.constants == {"KIND": 1}
 
