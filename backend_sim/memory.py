@@ -377,10 +377,13 @@ def _shards(machine: Machine, tensor: Tensor) -> list[Shard]:
 def _numbers(tensor: Tensor, what: str, of: str, start: int, count: int | None, there: int) -> range:
     """The SIPs, cubes or PEs that a placement names. Raises AhbmcError where there are not so many."""
     if start >= there:
-        raise fail(f"{what.lower()}_start {start}: a {of} has {there} {what}s", tensor.place)
+        hint = f"numbers of {what}s are 0 to {there - 1}"
+        raise fail(f"{what.lower()}_start {start}: a {of} has {there} {what}s", tensor.place, hint=hint)
     if count is not None and count > there - start:
         found = f"num_{what.lower()}s {count} for '{tensor.name}': at most {there - start} are there"
-        raise fail(found, tensor.place)
+        key = what.lower()
+        hint = f"a {of} has {there} {what}s, counted from 0; make num_{key}s or {key}_start smaller"
+        raise fail(found, tensor.place, hint=hint)
     return range(start, there if count is None else start + count)
 
 

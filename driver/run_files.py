@@ -77,7 +77,7 @@ def write_files(arguments: argparse.Namespace, executed: Executed, run: Run, sou
 
 
 def _text(write: Callable[[TextIO], None]) -> Callable[[str], None]:
-    """`write`, given the name of a text file or `-`; one that ends in .gz is compressed, without its name and the time in it."""
+    """`write`, given the name of a text file or `-`; one that ends in .gz is compressed, with no name or time in it."""
 
     def to(name: str) -> None:
         if name == "-":

@@ -98,7 +98,8 @@ def load(path: str | Path, overrides: Sequence[str] = (), sources: Sources | Non
     sources = sources or Sources()
     at = word_place(sources, str(path))
     if path.suffix == ".py":
-        raise fail(f"{path} is a kernel file; a workload file (.yaml) is needed", at, hint="see docs/workload.md")
+        hint = f"`ahbmc init {path}::NAME -o w.yaml` writes one; docs/workload.md is their page"
+        raise fail(f"{path} is a kernel file; a workload file (.yaml) is needed", at, hint=hint)
     text = read_text(path, "workload file", at)
     sources.add(str(path), text)
     document = parse(text, str(path))

@@ -147,8 +147,9 @@ def test_two_tensors_overflow_a_slice_together() -> None:
 )
 def test_placements_that_ask_for_too_much(placement: Placement, message: str) -> None:
     """Cubes and PEs that are not there are refused."""
-    with pytest.raises(AhbmcError, match=message):
+    with pytest.raises(AhbmcError, match=message) as error:
         Memory(MACHINE, [matrix(8, 8, placement)])
+    assert error.value.faults[0].hint
 
 
 def test_copies_that_are_written_differently_are_found() -> None:
