@@ -15,7 +15,7 @@ from pathlib import Path
 from ..dialects.errors import Place, Sources, fail
 from ..passes import PASS_NAMES, PIPELINE_TEXT
 from .outermost import guarded
-from .output import write
+from .output import make_folder, write
 
 STDIN = "<stdin>"
 
@@ -79,6 +79,11 @@ def argument_parser() -> argparse.ArgumentParser:
     several.add_argument(
         "--disable-verify", "--no-verify", action="store_true", help="print without verifying (passes are not run)"
     )
+    _add_show(parser)
+    return parser
+
+
+def _add_show(parser: argparse.ArgumentParser) -> None:
     show = parser.add_argument_group("what to print")
     show.add_argument(
         "--print-op-generic", "--mlir-print-op-generic", action="store_true", help="generic form of every op"
@@ -91,9 +96,18 @@ def argument_parser() -> argparse.ArgumentParser:
         help="IR after each pass, to standard error",
     )
     show.add_argument("--print-ir-after-change", action="store_true", help="the same after each pass that changed it")
-    show.add_argument("--print-ir-after", action="append", default=[], metavar="PASS", help="the same after this pass")
+    show.add_argument(
+        "--print-ir-after",
+        action="append",
+        default=[],
+        choices=PASS_NAMES,
+        metavar="PASS",
+        help="the same after this pass",
+    )
     show.add_argument("--timing", "--mlir-timing", action="store_true", help="time of each pass, to standard error")
-    return parser
+    show.add_argument(
+        "--dump-dir", metavar="DIR", help="write the IR before the first and after each pass: DIR/000-input.mlir, ..."
+    )
 
 
 def _inside_module(pipeline: str) -> str:
@@ -111,6 +125,8 @@ def _run(args: argparse.Namespace, sources: Sources) -> int:
     build_pipeline(args.passes)  # a fault in it is shown once and before anything is read
     name, suffix, text = _read(args.file)
     sources.add(name, text)
+    if args.dump_dir is not None:
+        make_folder(args.dump_dir)
     instrumentation = Instrumentation(args)
     outputs: list[str] = []
     failed = 0

@@ -9,6 +9,7 @@ import re
 import sys
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -17,6 +18,7 @@ from ..dialects.errors import AhbmcError, Fault, Place, Sources, render
 from ..dialects.text import print_module
 from ..passes import build_pipeline, run_pipeline
 from .opt_input import Part
+from .output import write
 
 _EXPECTED = re.compile(
     r"(?://|#)\s*expected-error\s*(?:@(?P<offset>[+-]\d+|above|below|unknown))?\s*\{\{(?P<text>.*?)\}\}"
@@ -25,15 +27,18 @@ _EXPECTED = re.compile(
 
 @dataclass
 class Instrumentation:
-    """What the flags ask for between passes: IR and times, all on standard error."""
+    """What the flags ask for between passes: IR and times on standard error, IR in files of a folder."""
 
     args: argparse.Namespace
+    dumped: int = 0
     seconds: dict[str, float] = field(default_factory=dict[str, float])
     last_text: str = ""
     last_time: float = 0.0
 
     def start(self, module: ModuleOp) -> None:
         self.last_text = self._text(module) if self.args.print_ir_after_change else ""
+        if self.args.dump_dir is not None:
+            self._dump("input", module)
         self.last_time = time.perf_counter()
 
     def after(self, each: ModulePass, module: ModuleOp) -> None:
@@ -45,6 +50,8 @@ class Instrumentation:
             self.last_text = text
         elif self.args.print_ir_after_all or each.name in self.args.print_ir_after:
             self._show(each, self._text(module))
+        if self.args.dump_dir is not None:
+            self._dump(each.name, module)
         self.last_time = time.perf_counter()
 
     def _text(self, module: ModuleOp) -> str:
@@ -52,6 +59,12 @@ class Instrumentation:
 
     def _show(self, each: ModulePass, text: str) -> None:
         print(f"// -----// IR after {each.name} //----- //\n{text}", file=sys.stderr)
+
+    def _dump(self, name: str, module: ModuleOp) -> None:
+        """The files are numbered, so that two in a row differ by one pass; several inputs go on counting."""
+        file = Path(self.args.dump_dir) / f"{self.dumped:03}-{name}.mlir"
+        write(str(file), self._text(module))
+        self.dumped += 1
 
     def report(self) -> None:
         """The times, longest first, each with the check of the pass's result."""

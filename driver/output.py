@@ -16,6 +16,15 @@ def write(file: str, text: str, place: Place | None = None) -> None:
         write_bytes(file, text.encode(), place)
 
 
+def make_folder(folder: str) -> None:
+    """Make a folder where there is none. Raises AhbmcError where that is not possible."""
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        hint = "give a folder, or one that can be made where it is"
+        raise fail(f"cannot make the folder {folder}: {error.strerror}", hint=hint) from None
+
+
 def write_bytes(file: str, data: bytes, place: Place | None = None) -> None:
     """Write a binary file (a picture), or to standard output for `-`. Raises AhbmcError where it cannot be written."""
     try:

@@ -53,7 +53,8 @@ class Result:
 
     def report(self, *, by_line: bool = False) -> str:
         """The report as text; `by_line` adds the latency of each line of the kernel."""
-        return "".join(reports.text(part) for part in self._parts(by_line=by_line))
+        said, *lines = self._parts(by_line=by_line)
+        return reports.text(said) + "".join(reports.text(each, reports.WIDE) for each in lines)
 
     def ir(self, level: Level = "pe") -> str:
         """The IR of the kernels at a level: `tl`, `ahbm` or `pe`."""

@@ -245,14 +245,13 @@ def command(arguments: argparse.Namespace) -> int:
 def _print_report(arguments: argparse.Namespace, outcome: Outcome, sources: Sources) -> None:
     from rich.console import Console
 
-    from ..backend_sim.analysis.report import by_line, report, text
+    from ..backend_sim.analysis.report import WIDE, by_line, report, text
 
     analysis = outcome.executed.analysis
-    parts = [report(analysis, outcome.run)]
-    if arguments.by_line:
-        parts.append(by_line(analysis, sources))
+    lines = by_line(analysis, sources) if arguments.by_line else None
     if sys.stdout.isatty():
-        Console().print(*parts, sep="\n")
+        Console().print(*filter(None, (report(analysis, outcome.run), lines)), sep="\n")
         return
-    for part in parts:
-        sys.stdout.write(text(part))
+    sys.stdout.write(text(report(analysis, outcome.run)))
+    if lines is not None:
+        sys.stdout.write(text(lines, WIDE))

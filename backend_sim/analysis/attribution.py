@@ -9,13 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..oplog import PART_OF_KIND, PARTS, OpLog, Site
 
+NOWHERE = ("", 0)
+"""The line (file, number) of what has no line."""
 _START = -1
 _Add = Callable[[str, int, int], None]
+Column = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,13 @@ def site_text(site: Site) -> str:
     return site.label if site.label.startswith(site.kind) else f"{site.kind} {site.label}".strip()
 
 
+def per_site(log: OpLog, column: Column) -> list[int]:
+    """The sum of a column of `records` at each site, over all programs."""
+    total = np.zeros(len(log.sites), dtype=np.int64)
+    np.add.at(total, log.records["site"], column * log.repeats())
+    return total.tolist()
+
+
 def by_line(log: OpLog, attribution: Attribution) -> dict[tuple[str, int], dict[str, int]]:
     """The latency by lines of the kernel: (file, line) -> part -> ps. What no command holds is at no line, ("", 0)."""
     lines: dict[tuple[str, int], dict[str, int]] = {}
@@ -82,11 +94,11 @@ def by_line(log: OpLog, attribution: Attribution) -> dict[tuple[str, int], dict[
     rest = dict(attribution.parts)
     for share in attribution.shares:
         site = site_of(log, share.record)
-        add((site.file, site.line) if site.line else ("", 0), share.part, share.ps)
+        add((site.file, site.line) if site.line else NOWHERE, share.part, share.ps)
         rest[share.part] -= share.ps
     for part, ps in rest.items():
         if ps:
-            add(("", 0), part, ps)
+            add(NOWHERE, part, ps)
     return lines
 
 

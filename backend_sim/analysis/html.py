@@ -12,7 +12,7 @@ _STYLE = """\
 body { font: 14px/1.45 system-ui, sans-serif; max-width: 64rem; margin: 2rem auto; padding: 0 1rem; }
 h2 { font-size: 1.1rem; margin: 2rem 0 0.4rem; }
 table { border-collapse: collapse; }
-th, td { text-align: left; vertical-align: top; padding: 0.15rem 1rem 0.15rem 0; white-space: pre-line; }
+th, td { text-align: left; vertical-align: top; padding: 0.15rem 1rem 0.15rem 0; white-space: pre-wrap; }
 th { font-weight: 600; border-bottom: 1px solid; }
 .right { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 svg { width: 100%; display: block; } svg text { fill: currentColor; }

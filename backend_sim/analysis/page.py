@@ -15,7 +15,7 @@ from rich.table import Table
 from ...dialects.errors import Sources
 from ..oplog import ENGINES, OpLog
 from ..target.topology import pe_name
-from .attribution import site_text
+from .attribution import per_site, site_text
 from .busy import BusyOverTime, Shares, busy_over_time
 from .charts import COLOUR_OF_PART, bar, heat_map, over_time
 from .html import END, begin, section, table_in_html
@@ -107,19 +107,14 @@ def _bin(log: OpLog) -> str:
 
 def _sites(analysis: Analysis) -> Table:
     """Every command of the kernel: how often it was issued, what it moved, what it holds of the critical path."""
-    log, repeats = analysis.log, analysis.log.repeats()
+    log = analysis.log
     sites = log.records["site"]
     path: dict[int, int] = {}
     for share in analysis.attribution.shares:
         path[int(sites[share.record])] = path.get(int(sites[share.record]), 0) + share.ps
 
-    def per_site(column: np.ndarray) -> list[int]:
-        total = np.zeros(len(log.sites), dtype=np.int64)
-        np.add.at(total, sites, column * repeats)
-        return total.tolist()
-
-    counts = per_site(np.ones_like(repeats))
-    moved = per_site(log.records["bytes_read"]), per_site(log.records["bytes_written"])
+    counts = per_site(log, np.ones_like(sites))
+    moved = per_site(log, log.records["bytes_read"]), per_site(log, log.records["bytes_written"])
     issued = sorted((i for i, count in enumerate(counts) if count), key=lambda i: (-path.get(i, 0), i))
     title = "Commands" if len(issued) <= _MOST_SITES else f"Commands, {_MOST_SITES} of {len(issued):,}"
     names = ("command", "left"), ("place", "left")

@@ -6,10 +6,11 @@ op-log through `summary.py`'s views.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
 from pathlib import Path
 
+import numpy as np
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -17,14 +18,18 @@ from rich.text import Text
 from ...dialects.errors import Place, Sources
 from ...dialects.remarks import Remark
 from ..target.topology import pe_name
-from .attribution import Share, site_of, site_text
+from .attribution import NOWHERE, Share, per_site, site_of, site_text
+from .attribution import by_line as attribution_by_line
 from .summary import Analysis, Run, gemm, launches
 from .verdict import verdict
 
 _COMMANDS = 3  # commands of kernel text named per part
 _SERVERS = 4  # slices, and links, named
 _NAME = 40
+_WIDTH = 110
+WIDE = 180  # for `by_line`, whose lines are those of the kernel
 _BAR = 20
+_GAP = 12  # lines without commands that are shown between two that have some
 _MANY_NS = 100_000  # from here the latency is given in microseconds too
 _WORTH_A_LOOK = ("refused", "gathered")
 
@@ -51,7 +56,7 @@ def tables(analysis: Analysis, run: Run) -> list[Table]:
     return found
 
 
-def text(renderable: RenderableType, width: int = 110) -> str:
+def text(renderable: RenderableType, width: int = _WIDTH) -> str:
     """The report as plain text, without colour."""
     out = StringIO()
     Console(file=out, width=width, color_system=None, force_terminal=False).print(renderable)
@@ -59,22 +64,44 @@ def text(renderable: RenderableType, width: int = 110) -> str:
 
 
 def by_line(analysis: Analysis, sources: Sources | None = None) -> Table:
-    """The latency by lines of kernel text, biggest first, each with its parts."""
-    lines: dict[tuple[str, int], dict[str, int]] = {}
-    for share in analysis.attribution.shares:
-        site = site_of(analysis.log, share.record)
-        of_line = lines.setdefault((site.file, site.line), {})
-        of_line[share.part] = of_line.get(share.part, 0) + share.ps
-    table = plain_table(
-        "Latency by line", ("line", "left"), ("ns", "right"), ("share", "right"), ("text and parts", "left")
-    )
-    total, sources = analysis.log.latency_ps, sources or Sources()
-    for (file, line), parts in sorted(lines.items(), key=lambda item: (-sum(item[1].values()), item[0])):
-        ps = sum(parts.values())
-        code = sources.line(Place(file, line, 1)) if line else None
+    """The text of the kernel with what each line holds of the latency, and its parts; how many commands it issued and
+    what they moved, on the critical path or not.
+    """
+    log, sources = analysis.log, sources or Sources()
+    lines = attribution_by_line(log, analysis.attribution)
+    counts: dict[tuple[str, int], list[int]] = {}
+    read, written = log.records["bytes_read"], log.records["bytes_written"]
+    columns = [per_site(log, column) for column in (np.ones_like(read), read, written)]
+    for site, *figures in zip(log.sites, *columns, strict=True):
+        if figures[0]:
+            of_line = counts.setdefault((site.file, site.line) if site.line else NOWHERE, [0, 0, 0])
+            of_line[:] = map(sum, zip(of_line, figures, strict=True))
+    figures = (("ns", "right"), ("share", "right"), ("commands", "right"), ("B read", "right"), ("B written", "right"))
+    files = dict.fromkeys(file for file, line in sorted({*lines, *counts}) if line)
+    title = f"Latency by line of {Path(next(iter(files))).name}" if len(files) == 1 else "Latency by line"
+    table = plain_table(title, ("line", "right"), *figures, ("text and parts", "left"))
+    table.columns[-1].no_wrap = True
+    for file, line in _lines_between({*lines, *counts}):
+        parts, moved = lines.get((file, line), {}), counts.get((file, line), [])
+        ps, code = sum(parts.values()), (sources.line(Place(file, line, 1)) or "") if line else ""
         what = ", ".join(f"{part} {ns(of)}" for part, of in sorted(parts.items(), key=lambda item: -item[1]))
-        table.add_row(_where(file, line), ns(ps), f"{ps / total:.1%}", Text(f"{(code or '').strip()}\n{what}".strip()))
+        table.add_row(
+            _where(file, line) if len(files) != 1 or not line else str(line),
+            *((ns(ps), f"{ps / log.latency_ps:.1%}") if ps else ("", "")),
+            *(f"{n:,}" if n else "" for n in (moved or (0, 0, 0))),
+            Text("\n".join(filter(None, (code.rstrip(), what)))),
+        )
     return table
+
+
+def _lines_between(found: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int]]:
+    """The lines `found` in the order of the text, with the few that stand between two of them."""
+    before = NOWHERE
+    for file, line in sorted(found):
+        if file == before[0] and line and line - before[1] <= _GAP:
+            yield from ((file, between) for between in range(before[1] + 1, line))
+        yield file, line
+        before = file, line
 
 
 def ns(ps: int) -> str:

@@ -343,18 +343,23 @@ def test_the_report_says_where_the_time_went_and_why() -> None:
         assert part in said, said
 
 
-def test_the_latency_by_lines_adds_up() -> None:
-    """Each line of the kernel with its share; its text is shown where it is to be had."""
+def test_the_kernel_is_shown_with_what_each_line_holds() -> None:
+    """In the order of the text, a line that issues nothing between two that do as well."""
     sources = Sources()
     sources.add("k.py", "\n\na = tl.load(p)\n\nc = tl.dot(a, b)\n")
-    said = text(by_line(Analysis(one_product().build(), MACHINE), sources))
-    assert "c = tl.dot(a, b)" in said
-    assert [line.split()[1] for line in said.splitlines() if line.startswith("k.py:")] == [
-        "48.51",
-        "31.51",
-        "27.39",
-        "8.00",
+    found = by_line(Analysis(one_product().build(), MACHINE), sources)
+    said = text(found, 180)
+    assert said.startswith("Latency by line of k.py\n")
+    rows = [[str(cell) for cell in cells] for cells in zip(*(c.cells for c in found.columns), strict=True)]
+    assert [row[:4] for row in rows] == [
+        ["3", "48.51", "42.0%", "2"],
+        ["4", "", "", ""],
+        ["5", "27.39", "23.7%", "1"],
+        ["6", "8.00", "6.9%", "1"],
+        ["7", "31.51", "27.3%", "1"],
     ]
+    assert [row[4] for row in rows] == ["8,192", "", "", "", ""]
+    assert rows[2][6].startswith("c = tl.dot(a, b)\ngemm 16.38")
 
 
 @pytest.mark.parametrize(

@@ -235,3 +235,39 @@ def test_an_error_of_the_user_keeps_its_status(capsys: Capture) -> None:
 
     assert outermost.guarded("ahbmc-opt", body, Sources()) == 1
     assert capsys.readouterr().err == "error: no good [invalid-input]\n  hint: better\n"
+
+
+def test_the_ir_after_each_pass_goes_into_a_folder(source: Path, tmp_path: Path, capsys: Capture) -> None:
+    """Numbered, the input first; a file can be read again, and two in a row differ by one pass."""
+    folder = tmp_path / "made" / "here"
+    assert opt.main([str(source), "-p", "licm,cse", "--dump-dir", str(folder)]) == 0
+    printed = capsys.readouterr().out
+    files = sorted(folder.iterdir())
+    assert [file.name for file in files] == ["000-input.mlir", "001-licm.mlir", "002-cse.mlir"]
+    assert [file.read_text().count("arith.addi") for file in files] == [2, 2, 1]
+    assert files[2].read_text() == printed
+    assert opt.main([str(files[1]), "-p", "cse"]) == 0
+    assert capsys.readouterr().out == printed
+
+
+def test_several_inputs_are_numbered_on(tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "two.mlir"
+    path.write_text(f"{ADD}// -----\n{ADD}")
+    folder = tmp_path / "dump"
+    assert opt.main([str(path), "--split-input-file", "-p", "cse", "--dump-dir", str(folder)]) == 0
+    names = sorted(file.name for file in folder.iterdir())
+    assert names == ["000-input.mlir", "001-cse.mlir", "002-input.mlir", "003-cse.mlir"]
+    capsys.readouterr()
+
+
+def test_a_folder_that_cannot_be_made(source: Path, capsys: Capture) -> None:
+    assert opt.main([str(source), "-p", "cse", "--dump-dir", str(source / "below")]) == 1
+    err = capsys.readouterr().err
+    assert f"cannot make the folder {source}/below: Not a directory" in err and "hint: give a folder" in err
+
+
+def test_ir_after_a_pass_that_there_is_not(source: Path, capsys: Capture) -> None:
+    with pytest.raises(SystemExit) as caught:
+        opt.main([str(source), "-p", "cse", "--print-ir-after", "csee"])
+    assert caught.value.code == 2
+    assert "invalid choice: 'csee'" in capsys.readouterr().err

@@ -86,7 +86,7 @@ def test_the_page_of_one_pe() -> None:
         "Engines",
         "Commands and bytes",
         "Commands",
-        "Latency by line",
+        "Latency by line of k.py",
     ]
     assert "latency 115.41 ns" in found and "a = tl.load(p &lt; q)" in found
     cells = [text for tag, text in texts if tag in ("td", "th")]
