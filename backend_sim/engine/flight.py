@@ -48,7 +48,7 @@ class Flight:
         self.path: Path = START
         self.foreign = False  # whether it waited behind a message of another PE
         self.behind: Holder | None = None  # the last message of its own PE that it waited behind
-        self.gaps = False  # whether its flits come so far apart that others fit in between
+        self.gaps = 0  # how far apart its flits come, if that is farther than those of a train
         self._passage = passage
         self._request = request
         self._order = order
@@ -123,7 +123,7 @@ class Flight:
             h = start + head
             p = h + rest if h + rest > p + full else p + full
             t = (p if p > t else t) + last
-            if self.gaps:
+            if self.gaps > full:  # others fit in between, where the link is not slower still
                 link.busy = link.tail = start + head
             else:
                 link.busy = start + work

@@ -103,7 +103,8 @@ class Read(Transit):
         super().__init__(unit, passage, order, record, sent, led, then)
         start, first, last = self.reserve(way, now, held, bursts)
         self._alone = start + data
-        self.gaps = last - first > held
+        if last - first > held:
+            self.gaps = (last - first) // passage[0].flits
         self.depart(first + way.burst_ps, way.gap_ps, last if bursts else 0)
 
     def arrived(self, time: int) -> None:
