@@ -147,14 +147,23 @@ def run(
     pipeline: str | None = None,
     set: Mapping[str, Any] | Sequence[str] = (),
     timing_only: bool = False,
+    autotune: bool = False,
 ) -> Result:
-    """Run a workload file, as `ahbmc run`; `set` is {"const.BLOCK": 32} or ["const.BLOCK=32"]."""
+    """Run a workload file, as `ahbmc run`; `set` is {"const.BLOCK": 32} or ["const.BLOCK=32"]. With `autotune` the best
+    configuration of @triton.autotune is run, and `summary()["autotune"]` lists all.
+    """
     sources = Sources()
     with _noting(sources):
         sources.add(PIPELINE_TEXT, pipeline or "")
         texts = _overrides(set)
         outcome = run_workload(
-            workload, overrides=texts, machine=machine, pipeline=pipeline, timing_only=timing_only, sources=sources
+            workload,
+            overrides=texts,
+            machine=machine,
+            pipeline=pipeline,
+            timing_only=timing_only,
+            tune=autotune,
+            sources=sources,
         )
         return Result(outcome)
 

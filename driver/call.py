@@ -16,6 +16,7 @@ from ..backend_sim.target.document import closest
 from ..backend_sim.target.machine import Machine
 from ..backend_sim.target.machine_file import DEFAULT, SET, load_machine
 from ..dialects.errors import AhbmcError, Fault, Sources, fail
+from ..frontend.values import HostValue
 from ..passes import PIPELINE_TEXT
 from .argument_types import typed
 from .arrays import Arguments, is_array
@@ -26,6 +27,7 @@ from .lowering import Request
 from .mapping import FIRST_PE, map_programs, pe_numbers
 from .result import Result
 from .run import outcome_of
+from .tuning import filled
 from .workload_schema import Map
 from .workload_schema import Placement as PlaceOption
 
@@ -94,6 +96,8 @@ def _bind(call: Call) -> dict[str, Any]:
             close = closest(name, (*kernel.names, *_OPTIONS))
             hint = f"did you mean `{close}`?" if close else f"launch options: {', '.join(_OPTIONS)}"
             faults.append(Fault(f"kernel `{kernel.name}` has no parameter `{name}`", kernel.place, hint=hint))
+    if not faults:
+        given |= filled(kernel, {n: HostValue(v) if is_array(v) else v for n, v in given.items()})
     for parameter in kernel.parameters:
         if parameter.name not in given and parameter.required:
             how = f"pass {parameter.name}=..."

@@ -11,6 +11,7 @@ from ..backend_sim.target.document import closest, parse
 from ..backend_sim.target.machine_file import DEFAULT, SET, load_machine
 from ..dialects.errors import AhbmcError, Fault, Place, Sources, fail
 from ..dialects.text import print_module
+from ..frontend.values import HostValue
 from ..passes import PIPELINE_TEXT
 from .command_kernels import SUFFIX, type_name
 from .command_line import word_place
@@ -18,6 +19,7 @@ from .kernels import find_kernel, kernel_names
 from .lowering import Request, compile_request
 from .output import write
 from .prepare import prepare
+from .tuning import filled
 from .workload import load, read_text, split_kernel
 from .workload_schema import Constant
 
@@ -65,11 +67,12 @@ def request_of_kernel(arguments: argparse.Namespace, sources: Sources) -> Reques
     constants = _pairs(arguments.const, "--const", "BLOCK=64", sources, faults)
     signature: dict[str, str] = {}
     known: dict[str, Constant] = {}
+    given_constants = {n: _constant(text, place, faults) for n, (text, place) in constants.items()}
+    decorated = filled(kernel, {**{n: HostValue(t) for n, t in types.items()}, **given_constants}) if not faults else {}
     for parameter in kernel.parameters:
         given = types.get(parameter.name)
         if parameter.name in constants:
-            text, place = constants[parameter.name]
-            known[parameter.name] = _constant(text, place, faults)
+            known[parameter.name] = given_constants[parameter.name]
         elif given is not None:
             if given[0].removeprefix("*") not in TRITON_TYPES:
                 faults.append(_unknown_type(*given))
@@ -77,6 +80,8 @@ def request_of_kernel(arguments: argparse.Namespace, sources: Sources) -> Reques
                 hint = f"give its value: --const {parameter.name}=..."
                 faults.append(Fault(f"`{parameter.name}` is a constexpr of the kernel", given[1], hint=hint))
             signature[parameter.name] = given[0]
+        elif parameter.name in decorated:
+            known[parameter.name] = decorated[parameter.name]
         elif parameter.required:
             how = "--const {}=VALUE" if parameter.constexpr else "--arg {}=TYPE"
             message = f"kernel `{name}` needs `{parameter.name}`"

@@ -22,6 +22,7 @@ from .argument_types import Given, typed
 from .kernels import Kernel
 from .mapping import FIRST_PE, map_programs, pe_numbers
 from .tensors import fill, integer_at, shape_of
+from .tuning import filled, lacking
 from .workload import LaunchSpec, Workload
 from .workload_schema import Argument, Constant, LaunchEntry, Placement, TensorArgument
 
@@ -94,6 +95,9 @@ class Binder:
         scope = _Scope(self, launch, kernel)
         faults = scope.unknown()
         values: dict[str, Value] = {}
+        if not faults and lacking(kernel, {**launch.const, **launch.args}):
+            launch = self._filled(launch, kernel, scope)
+            scope = _Scope(self, launch, kernel)
         for parameter in kernel.parameters:
             if parameter.name not in launch.const and parameter.name not in launch.args:
                 if parameter.required:
@@ -109,6 +113,17 @@ class Binder:
         programs = self._programs(launch, grid)
         place = self.workload.place(launch, "kernel")
         return BoundLaunch(kernel, *self._arguments(launch, kernel, values), grid, programs, place, scope.value)
+
+    def _filled(self, launch: LaunchSpec, kernel: Kernel, scope: _Scope) -> LaunchSpec:
+        """The launch with the constants that the decorators of the kernel give."""
+        given = {n: scope.value(n) for n in (*launch.const, *launch.args) if kernel.parameter(n) is not None}
+        try:
+            return replace(launch, config={**launch.config, **filled(kernel, given)})
+        except AhbmcError as error:
+            place = self.workload.place(launch, "kernel")
+            missing = [scope.missing(name, True) for name in lacking(kernel, given)]
+            notes = tuple(f"{f.place}: {f.message}" if f.place else f.message for f in error.faults)
+            raise AhbmcError(*(replace(f, place=place, notes=(*f.notes, *notes)) for f in missing)) from None
 
     def _arguments(
         self, launch: LaunchSpec, kernel: Kernel, values: Mapping[str, Value]

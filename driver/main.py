@@ -65,6 +65,8 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     add("--timing-only", action="store_true", help="compute no values (and check none)")
     add("--simulate", choices=("exact", "fast"), default="fast", help="exact: every program and tile by itself, for "
         "checking; fast: alike ones once, with the same result")  # fmt: skip
+    add("--autotune", action="store_true", help="try the configurations of @triton.autotune on the model, and run the "
+        "best")  # fmt: skip
     add("--ideal", metavar="COST,COST", help="also the latency if these costs were nothing, each and all together: "
         "issue, fetch, gemm, math, store, hbm, noc")  # fmt: skip
     add("--json", metavar="F", help="write the result as one JSON object")

@@ -6,7 +6,7 @@ import argparse
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from ..backend_sim.target.document import Node
 from ..dialects.errors import AhbmcError, Fault, Sources, fail
 from ..passes import PIPELINE_TEXT
 from . import expressions
+from .autotune import autotune
 from .checks import OutputCheck, compare, expected, unchecked, wide
 from .execution import Executed, compile_all, execute, reads_memory
 from .ideal import costs_of, ideal_latencies
@@ -66,18 +67,25 @@ def run_workload(
     partial: bool = False,
     links: bool = False,
     ideal: Sequence[str] = (),
+    tune: bool = False,
     sources: Sources | None = None,
 ) -> Outcome:
     """Run the workload file `path`. Raises AhbmcError; a failed check is no error but an outcome.
 
     With `partial` a user's interrupt of the simulation is an outcome too, without checks. With `links` the op-log says
     when which link was taken. `ideal` names costs without which the launches are simulated as well.
+    With `tune` the configurations of autotuned kernels are tried first, and the best ones are run.
     """
-    prepared = prepare(load(path, overrides, sources), machine, pipeline)
+    workload = load(path, overrides, sources)
+    tuned = autotune(workload, machine, pipeline) if tune else None
+    prepared = prepare(tuned.workload if tuned is not None else workload, machine, pipeline)
     compiled = compile_all(prepared.requests)
-    return run_compiled(
+    outcome = run_compiled(
         prepared, compiled, timing_only=timing_only, exact=exact, partial=partial, links=links, ideal=ideal
     )
+    if tuned is None:
+        return outcome
+    return replace(outcome, run=replace(outcome.run, autotune=tuned.entries()))
 
 
 def run_compiled(
@@ -224,6 +232,7 @@ def command(arguments: argparse.Namespace) -> int:
         partial=True,
         links=any((arguments.trace, arguments.oplog, arguments.html)),
         ideal=ideal,
+        tune=arguments.autotune,
         sources=sources,
     )
     if outcome.run.interrupted:

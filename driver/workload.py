@@ -8,7 +8,7 @@ the file before it is decoded, so both have the same paths, types and errors.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..backend_sim.target.decoding import decode
@@ -21,13 +21,17 @@ from .workload_schema import Argument, Constant, LaunchEntry, Map, Options, Work
 
 @dataclass(frozen=True)
 class LaunchSpec:
-    """One launch as the file says it, defaults of the top filled in. `path` leads to its entry in the document."""
+    """One launch as the file says it, defaults of the top filled in. `path` leads to its entry in the document.
+
+    `config` has constants that the file leaves out: those of a configuration of the kernel's autotuner.
+    """
 
     file: WorkloadFile
     entry: LaunchEntry
     path: tuple[str | int, ...]
     kernel_file: Path
     kernel_name: str
+    config: Mapping[str, Constant] = field(default_factory=dict[str, "Constant"])
 
     @property
     def args(self) -> Mapping[str, Argument]:
@@ -35,7 +39,7 @@ class LaunchSpec:
 
     @property
     def const(self) -> Mapping[str, Constant]:
-        return {**self.file.const, **self.entry.const}
+        return {**self.config, **self.file.const, **self.entry.const}
 
     @property
     def grid(self) -> tuple[int | str, ...]:

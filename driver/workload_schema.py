@@ -131,7 +131,13 @@ Arguments: TypeAlias = Annotated[
     dict[str, Argument],
     Meta(description="tensors, numbers, and integer expressions over other arguments and const, by parameter"),
 ]
-Constants: TypeAlias = Annotated[dict[str, Constant], Meta(description="values of the kernel's constexprs")]
+Constants: TypeAlias = Annotated[
+    dict[str, Constant],
+    Meta(
+        description="values of the kernel's constexprs; what is left out is taken from the first configuration of its"
+        " autotuner and from its heuristics"
+    ),
+]
 Checks: TypeAlias = Annotated[dict[str, Check], Meta(description="what tensors must hold at the end")]
 Grid: TypeAlias = Annotated[tuple[int | str, ...], Meta(min_length=1, max_length=3)]
 

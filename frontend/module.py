@@ -58,15 +58,36 @@ class Module:
         several the last one under a jit decorator, or else the last one.
         """
         if name not in self._functions:
-            owners, _, own = name.rpartition(".")
-            found = self._named("function", own)
-            if not found:
+            piece = self._function_piece(name)
+            if piece is None:
                 return None
-            owned = [p for p in found if owners and p.owner == owners.rpartition(".")[2]]
-            piece = next((p for p in reversed(owned or found) if self._is_jit(p)), found[-1])
             tree = parse_function(self.text, piece)
-            self._functions[name] = JitFunction(own, self, tree, self._is_jit(piece), piece.static)
+            self._functions[name] = JitFunction(piece.name, self, tree, self._is_jit(piece), piece.static)
         return self._functions[name]
+
+    def _function_piece(self, name: str) -> Piece | None:
+        owners, _, own = name.rpartition(".")
+        found = self._named("function", own)
+        owned = [p for p in found if owners and p.owner == owners.rpartition(".")[2]]
+        return next((p for p in reversed(owned or found) if self._is_jit(p)), found[-1] if found else None)
+
+    def decorators(self, name: str) -> tuple[syntax.Expression, ...]:
+        """What stands above the function of that name, after each `@`, as far as the grammar of kernels can read it."""
+        piece = self._function_piece(name)
+        found: list[syntax.Expression] = []
+        for span in piece.decorators if piece is not None else ():
+            try:
+                (statement,) = parse(self.text, Piece("constant", "", span, 0))
+            except AhbmcError:
+                continue
+            if isinstance(statement, syntax.Evaluate):
+                found.append(statement.value)
+        return tuple(found)
+
+    def constant(self, name: str) -> syntax.Expression | None:
+        """What the file assigns to a global name last; None where it does not, or where the name is a function's."""
+        pieces = self._named("constant", name) if self._function_piece(name) is None else []
+        return self._assigned(pieces[-1]) if pieces else None
 
     def kernel_function(self, name: str) -> JitFunction | None:
         """The function of that name that the file defines, names anew or imports from another one."""
@@ -177,10 +198,12 @@ class Module:
         return module
 
     def _constant(self, piece: Piece, evaluate: Evaluate) -> Item:
+        value = self._assigned(piece)
+        return Opaque(f"the host value '{piece.name}'") if value is None else evaluate(self, value)
+
+    def _assigned(self, piece: Piece) -> syntax.Expression | None:
         (statement, *_) = parse(self.text, piece)
-        if isinstance(statement, syntax.Assign | syntax.Annotated) and statement.value is not None:
-            return evaluate(self, statement.value)
-        return Opaque(f"the host value '{piece.name}'")
+        return statement.value if isinstance(statement, syntax.Assign | syntax.Annotated) else None
 
     @cached_property
     def _imports(self) -> dict[str, list[namespaces.Origin]]:

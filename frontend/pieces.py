@@ -47,7 +47,7 @@ class Line:
 class Piece:
     """A part of a file. `span` starts at the first word of the piece's first line, `width` is that line's
     indentation. `jit` and `static` say that a function is under `@triton.jit`, under `@triton.constexpr_function`;
-    `owner` is the function or class in which it stands, if any.
+    `owner` is the function or class in which it stands, if any; `decorators` are the spans of what follows each `@`.
     """
 
     kind: Literal["function", "import", "constant"]
@@ -58,6 +58,7 @@ class Piece:
     static: bool = False
     lines: tuple[Line, ...] = ()
     owner: str = ""
+    decorators: tuple[Span, ...] = ()
 
 
 def scan(text: Text) -> tuple[Piece, ...]:
@@ -69,6 +70,7 @@ def _pieces(text: Text, lines: list[Line], owner: str) -> Iterator[Piece]:
     """The pieces of some lines; of the body of a function or class, only the kernels."""
     content = text.content
     number, jit, static = 0, False, False
+    decorators: list[Span] = []
     while number < len(lines):
         line = lines[number]
         start = line.span[0]
@@ -78,6 +80,7 @@ def _pieces(text: Text, lines: list[Line], owner: str) -> Iterator[Piece]:
             case "@":
                 jit = jit or bool(_JIT.match(content, start))
                 static = static or bool(_STATIC.match(content, start))
+                decorators.append((start + 1, line.span[1]))
                 continue
             case "def" | "async":
                 found = _FUNCTION.match(content, start)
@@ -88,7 +91,8 @@ def _pieces(text: Text, lines: list[Line], owner: str) -> Iterator[Piece]:
                     span = (start, lines[number - 1].span[1])
                     inner = tuple(lines[first - 1 : number])
                     if jit or static or not owner:
-                        yield Piece("function", found[1], span, line.width, jit, static, inner, owner)
+                        above = tuple(decorators)
+                        yield Piece("function", found[1], span, line.width, jit, static, inner, owner, above)
                     if not jit:
                         yield from _pieces(text, list(inner[1:]), found[1])
             case "class" if found := _CLASS.match(content, start):
@@ -103,6 +107,7 @@ def _pieces(text: Text, lines: list[Line], owner: str) -> Iterator[Piece]:
                 if not owner and (found := _CONSTANT.match(content, start)):
                     yield Piece("constant", found[1], line.span, line.width)
         jit = static = False
+        decorators.clear()
 
 
 def _logical_lines(text: Text) -> Iterator[Line]:

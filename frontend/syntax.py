@@ -119,11 +119,25 @@ class Named(Node, frozen=True):
 
 
 class Lambda(Node, frozen=True):
+    parameters: tuple[str, ...]
     body: Expression
 
 
+class Clause(Node, frozen=True):
+    """`for target in iterable if test if test` of a comprehension."""
+
+    target: Expression
+    iterable: Expression
+    tests: tuple[Expression, ...]
+
+
 class Comprehension(Node, frozen=True):
-    """A list, set, dictionary or generator comprehension; only its place matters, for no kernel may use one."""
+    """A list, set, dictionary or generator comprehension. No kernel may use one, but a decorator may; `element` is None
+    in one of pairs.
+    """
+
+    element: Expression | None
+    clauses: tuple[Clause, ...]
 
 
 Expression = (

@@ -158,10 +158,18 @@ class TreeBuilder:
         return s.Named(self._span(t), str(t.children[0]), self.build(t.children[1]))
 
     def _lambda_expression(self, t: Child) -> s.Lambda:
-        return s.Lambda(self._span(t), self.build(t.children[-1]))
+        names = t.children[0].children if t.children[0] is not None else ()
+        return s.Lambda(self._span(t), tuple(str(name) for name in names), self.build(t.children[-1]))
 
     def _comprehension(self, t: Child) -> s.Comprehension:
-        return s.Comprehension(self._span(t))
+        parts = self._all(t.children)
+        clauses = tuple(part for part in parts if isinstance(part, s.Clause))
+        element = parts[0] if len(parts) == len(clauses) + 1 else None
+        return s.Comprehension(self._span(t), element, clauses)
+
+    def _comprehension_for(self, t: Child) -> s.Clause:
+        target, iterable, *tests = self._all(t.children)
+        return s.Clause(self._span(t), target, iterable, tuple(tests))
 
     # Statements -----------------------------------------------------------------------------------
 

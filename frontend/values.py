@@ -108,6 +108,13 @@ class Opaque:
 
 
 @dataclass(frozen=True, eq=False)
+class HostValue:
+    """What only code of the host has: a dictionary, a lambda, a configuration. `host.py` knows what is in it."""
+
+    content: Any
+
+
+@dataclass(frozen=True, eq=False)
 class JitFunction:
     """A function of a kernel file or of the library of `*.tl` files, inlined where it is called; a `static` one is
     computed at compile time.
@@ -154,6 +161,7 @@ Item: TypeAlias = Union[
     Namespace,
     FileModule,
     Opaque,
+    HostValue,
     JitFunction,
     Method,
     Iteration,
@@ -213,6 +221,8 @@ def describe(item: Item) -> str:
             return f"the module {item.module.text.file}"
         case Opaque():
             return item.origin
+        case HostValue():
+            return "a value of the host"
         case JitFunction():
             return f"the function {item.name}"
         case Method():

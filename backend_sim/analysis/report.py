@@ -44,6 +44,8 @@ def tables(analysis: Analysis, run: Run) -> list[Table]:
     """The tables of the report; those that would say nothing are left out."""
     found = [_launches(analysis)] if len(launches(analysis.log)) > 1 else []
     found += [_attribution(analysis), _engines(analysis)]
+    if run.autotune:
+        found.append(_autotune(run))
     if run.ideal:
         found.append(_ideal(analysis, run))
     if len(analysis.pes) > 1:
@@ -210,6 +212,17 @@ def _engines(analysis: Analysis) -> Table:
             over = f" over {row['servers']:.0f} {of}" if row["servers"] > 1 else ""
             shares = [f"{row[key]:.1%}" for key in ("utilization", *(key for key, _ in spread))]
             table.add_row(name, f"{row['busy_ns']:,.2f}", *shares, bar.ljust(_BAR) + over)
+    return table
+
+
+def _autotune(run: Run) -> Table:
+    """The configurations that were tried."""
+    table = plain_table("Configurations", ("", "left"), ("kernel", "left"), ("latency ns", "right"), ("", "left"))
+    for entry in run.autotune:
+        config = ", ".join(f"{name}={value}" for name, value in entry["config"].items())
+        latency = f"{entry['latency_ns']:,.2f}" if entry["latency_ns"] is not None else "-"
+        remark = "best" if entry["best"] else entry.get("error", "")
+        table.add_row(Text(config), Text(entry["kernel"]), latency, Text(remark))
     return table
 
 

@@ -13,6 +13,8 @@ from or went to another PE's slice. `engines` adds up the servers of a name (`se
 busy share of the latency, `min`, `median` and `max` are of single servers. `slices` and `links` are the busiest ones,
 `critical_pe` is the PE whose last command ends the run. `gemm` is there if the workload has a GEMM: see `gemm_window`.
 `ideal` is there if it was asked for: {cost: ns}, the latency if that cost, or those, were nothing.
+`autotune` is there if it was asked for: [{kernel, config, latency_ns, best}], with `error` and a latency of null where a
+configuration does not run.
 `interrupted` is there if the user ended the run, and says how far it had come.
 """
 
@@ -55,6 +57,7 @@ class Run:
     remarks: tuple[Remark, ...] = ()
     interrupted: str | None = None
     ideal: Mapping[str, int] = field(default_factory=dict[str, int])
+    autotune: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -141,6 +144,8 @@ def summary(analysis: Analysis, run: Run) -> dict[str, Any]:
         "events": run.events,
         "remarks": [_remark(remark) for remark in run.remarks],
     }
+    if run.autotune:
+        found["autotune"] = [dict(entry) for entry in run.autotune]
     if run.ideal:
         found["ideal"] = {costs: ns(ps) for costs, ps in run.ideal.items()}
     if run.interrupted:
