@@ -24,7 +24,7 @@ from ..frontend.module import Module
 from ..frontend.scopes import walk
 from .command_line import word_place
 from .compile import kernel_and_file
-from .guess import guessed
+from .guess import Guess, guessed
 from .kernel_files import find_import, module_in
 from .kernels import kernel_of
 from .outermost import caught
@@ -72,10 +72,12 @@ def command(arguments: argparse.Namespace) -> int:
     return 1 if fault is not None else 0
 
 
-def draft_of(module: Module, name: str) -> Draft:
-    """A first guess of a launch. Raises AhbmcError for a kernel that cannot be parsed."""
+def draft_of(module: Module, name: str, guess: Guess | None = None) -> Draft:
+    """A first launch, of what is guessed where types and constants are not given. Raises AhbmcError for a kernel that
+    cannot be parsed.
+    """
     kernel = kernel_of(module, name)
-    guess = guessed(module, kernel)
+    guess = guess or guessed(module, kernel)
     tensors = {n: (t[1:], _ELEMENTS) for n, t in guess.signature.items() if t.startswith("*")}
     scalars = [n for n, t in guess.signature.items() if not t.startswith("*")]
     values = {n: _scalar(n, guess.signature[n], scalars) for n in scalars}
@@ -161,11 +163,16 @@ def _grown(module: Module, draft: Draft, name: str) -> tuple[Draft, Fault | None
 def _run(module: Module, draft: Draft, name: str) -> None:
     text, file = module.text.content, module.text.file
     lowered = compile_kernel(text, file, name, draft.signature, dict(draft.constants), find_import)
+    run_reference(lowered, arguments_of(draft), draft.grid)
+
+
+def arguments_of(draft: Draft) -> list[Any]:
+    """The arguments of a launch, in order: tensors of seeded normal noise, of zeros where they hold integers."""
     values: dict[str, Any] = dict(draft.scalars)
     for number, (tensor, (kind, size)) in enumerate(draft.tensors.items()):
         noise = np.random.default_rng(number).standard_normal(size) if kind.startswith("fp") else np.zeros(size)
         values[tensor] = (noise if kind != "i1" else np.ones(size)).astype(dtype_named(kind))
-    run_reference(lowered, [values[n] for n in draft.signature], draft.grid)
+    return [values[n] for n in draft.signature]
 
 
 # The file -----------------------------------------------------------------------------------------
