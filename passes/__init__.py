@@ -33,6 +33,8 @@ PASS_NAMES = (
     "match-recipes",
     "form-composites",
     "fuse-epilogues",
+    "prefetch-loads",
+    "software-pipeline",
     "lower-to-commands",
     "expand-recipes",
     "allocate-scratch",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -12,7 +13,7 @@ from xdsl.passes import ModulePass
 
 from ..backend_sim.target.machine_file import machine_of
 from ..dialects.errors import AhbmcError, Category, Fault, place_of
-from .analysis.scratch import Lifetime, lifetimes, pack, peak
+from .analysis.scratch import Lifetime, apart, lifetimes, pack, peak
 
 PEAK_ATTRIBUTE = "ahbm.scratch_bytes"
 """Attribute of a function: bytes of scratch that it needs."""
@@ -31,17 +32,23 @@ class AllocateScratchPass(ModulePass):
     needs:   every buffer that there will be: `expand-recipes` adds the scratch of recipes.
     keeps:   everything else. More than the machine's `pe.tcm.scratch_bytes` is an error that lists what lives at the
     peak.
-    options: none
+    options: reuse=always|short  `short`: buffers share bytes only where the scratch is too small for all of them. A
+                                 command that takes over bytes waits for those in flight that still use them, so what
+                                 is to overlap must not share.
     """
 
     name = "allocate-scratch"
+
+    reuse: Literal["always", "short"] = "always"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         bound = machine_of(op).pe.tcm.scratch_bytes
         faults: list[Fault] = []
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
             items = lifetimes(function)
-            packing = pack(items)
+            packing = apart(items)
+            if self.reuse == "always" or packing.size > bound:
+                packing = pack(items)
             if packing.size > bound:
                 faults.append(_does_not_fit(function, items, packing.size, bound, op.attributes.get("ahbm.constants")))
                 continue

@@ -18,6 +18,8 @@ from ..dialects import tl
 from ..dialects.region import operand_element
 from ..dialects.remarks import remark
 from .composites.gemm_choice import Choice, Stage, choose
+from .composites.iteration_cost import single_ops_are_faster
+from .composites.loaded_ahead import InLoops, loaded_ahead, loop_of
 from .composites.operand_loads import absorb, drop_zero_accumulator
 from .composites.stage_operands import single_ops, stage_gemm
 
@@ -44,12 +46,15 @@ class FormCompositesPass(ModulePass):
                                   the cost model. Over the whole of K it is one dma_read; what does not fit the scratch
                                   is cut along K, and the pieces are added up.
              when=always|auto     `auto` leaves a product as single-op commands where those are cheaper.
+             in-loops=stream|load  whether a dot in a loop streams what the loop loads for it, or leaves it to the
+                                  loads, for `prefetch-loads`
     """
 
     name = "form-composites"
 
     stage: Literal["a", "b", "none", "auto"] = "auto"
     when: When = "always"
+    in_loops: InLoops = "stream"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = machine_of(op)
@@ -69,12 +74,22 @@ class FormCompositesPass(ModulePass):
             remark(product, self.name, "composite", "refused", "a batch of products")
             return
         wanted: Stage | None = None if self.stage == "auto" else self.stage
-        choice = choose(product, machine, wanted, weigh_single=self.when == "auto")
+        loop = loop_of(product)
+        weigh = self.when == "auto"
+        if weigh and isinstance(product, tl.DotOp) and loop is not None and single_ops_are_faster(loop, machine):
+            remark(product, self.name, "composite", "refused", "single ops do an iteration of the loop faster")
+            return
+        choice = choose(product, machine, wanted, weigh_single=weigh)
         if choice.single:
             remark(product, self.name, "composite", "refused", choice.reason)
             if isinstance(product, tl.GemmOp):
                 single_ops(product, machine)
             return
+        if self.in_loops == "load" and isinstance(product, tl.DotOp):
+            early = [
+                n for n, v in (("a", product.a), ("b", product.b)) if loaded_ahead(product, v, machine) is not None
+            ]
+            choice = choice.with_staged(early)
         if choice.refused:
             remark(product, self.name, "composite", "refused", choice.refused)
         remark(product, self.name, "composite", "formed", choice.reason)
@@ -83,8 +98,7 @@ class FormCompositesPass(ModulePass):
             for part in stage_gemm(product, choice):
                 _wrap(part, part.a, part.b, choice)
             return
-        a = product.a if "a" in choice.staged else absorb(product, product.a)
-        b = product.b if "b" in choice.staged else absorb(product, product.b)
+        a, b = (v if n in choice.staged else absorb(product, v) for n, v in (("a", product.a), ("b", product.b)))
         _wrap(product, a, b, choice)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from xdsl.context import Context
 from xdsl.dialects import arith, math
@@ -10,10 +11,13 @@ from xdsl.dialects.builtin import AnyFloat, FloatAttr, ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from ..backend_sim.target.machine_file import machine_of
 from ..dialects import tl
 from ..dialects.remarks import remark
 from ..dialects.shapes import element_of, is_float, shape_of
 from .analysis.terms import Ref, Terms
+from .composites.iteration_cost import single_ops_are_faster
+from .composites.loaded_ahead import InLoops, loaded_ahead, loop_of
 from .composites.recipe_wrap import Refused, wrap
 from .recipes import EXPONENTIALS, SOFTMAX_MERGE
 
@@ -33,18 +37,28 @@ class MatchRecipesPass(ModulePass):
              accumulator of the dot.
     keeps:   values; the body of the composite holds the kernel's own ops. A dot whose `a` comes from an exponential
              and that does not match leaves a remark with the reason.
-    options: none
+    options: in-loops=stream|load  whether the product streams its b in a loop, or leaves it to the load that is there,
+                                   for `prefetch-loads`
+             when=always|auto      `auto` leaves a loop alone whose iterations single-op commands do faster
     """
 
     name = "match-recipes"
 
+    in_loops: InLoops = "stream"
+    when: Literal["always", "auto"] = "always"
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        machine = machine_of(op)
         for dot in [each for each in op.walk() if isinstance(each, tl.DotOp)]:
             if isinstance(dot.parent_op(), tl.CompositeOp) or dot.is_batch or not _follows_exponential(dot.a):
                 continue
-            location = dot.location
+            location, loop = dot.location, loop_of(dot)
+            load = loaded_ahead(dot, dot.b, machine) if self.in_loops == "load" else None
             try:
-                wrap(SOFTMAX_MERGE, match_softmax_merge(dot))
+                match = match_softmax_merge(dot)
+                if self.when == "auto" and loop is not None and single_ops_are_faster(loop, machine):
+                    raise Refused("single ops do an iteration of the loop faster")
+                wrap(SOFTMAX_MERGE, match, stream=load is None)
             except Refused as refusal:
                 remark(op, self.name, "recipe", "refused", f"softmax_merge: {refusal}", location)
             else:

@@ -46,6 +46,21 @@ _PLANS: tuple[Entry, ...] = (
     Entry("check-limits", "every limit that is broken is reported at once"),
 )
 
+_APART: tuple[Entry, ...] = tuple(
+    Entry("allocate-scratch{reuse=short}", "what takes over bytes waits for those in flight that use them")
+    if entry.spec == "allocate-scratch"
+    else entry
+    for entry in _PLANS
+)
+"""As `_PLANS`, for commands that are to overlap."""
+
+_AHEAD: tuple[Entry, ...] = (
+    Entry("software-pipeline", "the next tile's scores start before this tile's softmax"),
+    Entry("prefetch-loads", "after it, as a product that is early wants its operands earlier still"),
+    Entry("drop-dead-iter-args"),
+)
+"""What lets iterations overlap."""
+
 _GEMMS: tuple[Entry, ...] = (
     Entry("raise-k-loops"),
     Entry("canonicalize", "takes out the loads whose loops are gone"),
@@ -70,12 +85,22 @@ PIPELINES: dict[str, tuple[Entry, ...]] = {
         Entry("fuse-epilogues"),
         *_PLANS,
     ),
+    "pipelined": (
+        *_REGIONS,
+        *_GEMMS,
+        Entry("match-recipes{in-loops=load}"),
+        Entry("form-composites{in-loops=load}", "loads can be issued early, a stream starts with its product"),
+        Entry("fuse-epilogues"),
+        *_AHEAD,
+        *_APART,
+    ),
     "auto": (
         *_REGIONS,
         *_GEMMS,
-        Entry("match-recipes", "as in `fused`, before the way of each product is chosen"),
-        Entry("form-composites{when=auto}", "a GEMM stays a single op where that is cheaper"),
+        Entry("match-recipes{in-loops=load when=auto}", "not where single ops do an iteration faster"),
+        Entry("form-composites{in-loops=load when=auto}", "a GEMM stays a single op where that is cheaper"),
         Entry("fuse-epilogues"),
-        *_PLANS,
+        *_AHEAD,
+        *_APART,
     ),
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from xdsl.dialects import func, scf
 from xdsl.ir import Block, Operation, SSAValue
@@ -198,6 +199,12 @@ def pack(items: Sequence[Lifetime]) -> Packing:
         offsets[n] = at
     size = max((offsets[n] + items[n].size for n in offsets), default=0)
     return Packing(tuple(offsets[n] for n in range(len(items))), size)
+
+
+def apart(items: Sequence[Lifetime]) -> Packing:
+    """Offsets such that no two buffers share a byte, one behind the other."""
+    ends = list(accumulate(item.size for item in items))
+    return Packing(tuple(end - item.size for end, item in zip(ends, items, strict=True)), max(ends, default=0))
 
 
 def peak(items: Sequence[Lifetime]) -> list[Lifetime]:

@@ -6,6 +6,7 @@ is refused with a reason.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -46,6 +47,11 @@ class Choice:
     reason: str = ""
     refused: str = ""
 
+    def with_staged(self, more: Sequence[str]) -> Choice:
+        """The same with the operands `more` staged too, each as one block."""
+        staged = tuple(n for n in "ab" if n in self.staged or n in more)
+        return replace(self, staged=staged, reason=_reason(staged))
+
 
 def choose(product: tl.DotOp | tl.GemmOp, machine: Machine, wanted: Stage | None, *, weigh_single: bool) -> Choice:
     """The choice for one product. `wanted` is the user's, None leaves it to the cost model."""
@@ -61,7 +67,11 @@ def choose(product: tl.DotOp | tl.GemmOp, machine: Machine, wanted: Stage | None
             return Choice(
                 single=True, reason=f"single ops take about {single // 1000} ns, a composite {composite // 1000}"
             )
-    return replace(choice, reason=", ".join(f"{n} {'staged' if n in choice.staged else 'streamed'}" for n in "ab"))
+    return replace(choice, reason=_reason(choice.staged))
+
+
+def _reason(staged: Sequence[str]) -> str:
+    return ", ".join(f"{n} {'staged' if n in staged else 'streamed'}" for n in "ab")
 
 
 def _composite_ps(machine: Machine, facts: GemmFacts, in_loop: bool) -> int:
@@ -164,11 +174,11 @@ def facts_of(product: tl.DotOp | tl.GemmOp, machine: Machine) -> GemmFacts:
         b_in_tcm=in_tcm[1],
         out_in_hbm=stored,
         epilogue=epilogue,
-        sharers=max(_sharers(product.a), _sharers(product.b)),
+        sharers=max(sharers_of(product.a), sharers_of(product.b)),
     )
 
 
-def _sharers(operand: SSAValue) -> int:
+def sharers_of(operand: SSAValue) -> int:
     """How many PEs of the launch share the slice that an operand is read from, as far as that is known."""
     at = operand
     while isinstance(op := at.owner, RegionOp | tl.LoadRegionOp | tl.TransOp | tl.AddPtrOp):

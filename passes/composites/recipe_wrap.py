@@ -31,7 +31,7 @@ class Matched(Protocol):
     def results(self) -> tuple[SSAValue, ...]: ...
 
 
-def wrap(recipe: Recipe, match: Matched) -> tl.CompositeOp:
+def wrap(recipe: Recipe, match: Matched, *, stream: bool) -> tl.CompositeOp:
     """Move the ops of a match into a composite. Raises `Refused`, having changed nothing, where that cannot be done."""
     block = match.dot.parent
     assert block is not None
@@ -43,7 +43,7 @@ def wrap(recipe: Recipe, match: Matched) -> tl.CompositeOp:
     _check_carried(dict(zip(recipe.written, match.results, strict=True)), match.inputs, block)
     order = {op: n for n, op in enumerate(block.ops)}
     place = _place(inside, inputs, match.results, order, block)
-    load = _absorbable(match.inputs["b"], place, order)
+    load = _absorbable(match.inputs["b"], place, order) if stream else None
     if load is not None:
         inputs[names.index("b")] = load.region
     ops = sorted(inside, key=lambda op: order[op])

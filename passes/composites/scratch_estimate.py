@@ -43,6 +43,14 @@ def live_bytes(function: func.FuncOp, product: Operation) -> int:
     return total + sum(_bytes(r) for r in product.results)
 
 
+def fits_beside(op: Operation, more: int, scratch_bytes: int) -> bool:
+    """Whether `more` bytes have room in the scratch beside what lives while `op` runs."""
+    function = op.parent_op()
+    while function is not None and not isinstance(function, func.FuncOp):
+        function = function.parent_op()
+    return function is not None and live_bytes(function, op) + more <= scratch_bytes
+
+
 def _bytes(value: SSAValue) -> int:
     count = 1
     for size in shape_of(value.type):

@@ -27,8 +27,13 @@ EXAMPLES = (
     ("vector_add", ("args.n_elements=1000", "const.BLOCK_SIZE=256"), ("auto",)),
     ("softmax", ("args.n_rows=7", "args.n_cols=100", "const.BLOCK_SIZE=128"), ("auto",)),
     ("matmul", ("args.M=100", "args.N=77", "args.K=90"), ("primitive", "auto")),
-    ("flash_attention", ("args.S=192",), ("composite", "fused")),
-    ("flash_attention", ("args.S=150", "const.CAUSAL=false"), ("primitive", "fused", "auto")),
+    ("flash_attention", ("args.S=192",), ("composite", "fused", "pipelined")),
+    ("flash_attention", ("args.S=150", "const.CAUSAL=false"), ("primitive", "fused", "pipelined", "auto")),
+    # One iteration, two, and more than are early at a time, the last of them ragged; `auto` takes single ops.
+    ("flash_decode", ("args.S=50", "const.BLOCK_N=64", "const.EVEN_N=false"), ("pipelined",)),
+    ("flash_decode", ("args.S=128", "const.BLOCK_N=64"), ("pipelined", "auto")),
+    ("flash_decode", ("args.S=310", "const.BLOCK_N=64", "const.EVEN_N=false"), ("pipelined", "auto")),
+    ("prefill", ("args.S=192", "const.BLOCK_M=64", "const.BLOCK_N=32"), ("pipelined",)),
 )
 
 

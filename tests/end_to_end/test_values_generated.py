@@ -25,7 +25,7 @@ EXAMPLES = settings(
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-PIPELINES = ("primitive", "composite", "auto")
+PIPELINES = ("primitive", "composite", "pipelined", "auto")
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,5 @@
 // RUN: ahbmc-opt %s -p allocate-scratch | filecheck %s
+// RUN: ahbmc-opt %s -p 'allocate-scratch{reuse=short}' | filecheck %s --check-prefix SHORT
 
 // Changes: %a and %b live at once and lie side by side; %c comes when both are dead and takes their place.
 // CHECK-LABEL: func.func @lifetimes
@@ -6,6 +7,11 @@
 // CHECK: %a = ahbm.alloc {offset = 0 : i64}
 // CHECK: %b = ahbm.alloc {offset = 256 : i64}
 // CHECK: %c = ahbm.alloc {offset = 0 : i64}
+
+// Changes: as the scratch is large enough, with `reuse=short` %c has bytes of its own, and its load waits for nobody.
+// SHORT-LABEL: func.func @lifetimes
+// SHORT-SAME: ahbm.scratch_bytes = 768 : i64
+// SHORT: %c = ahbm.alloc {offset = 512 : i64}
 func.func @lifetimes(%r: !ahbm.region<f32, 1>) {
   %a = ahbm.alloc : !ahbm.buffer<64xf32, tcm>
   %b = ahbm.alloc : !ahbm.buffer<64xf32, tcm>
@@ -68,5 +74,19 @@ func.func @swapped(%r: !ahbm.region<f32, 1>, %n: i64) {
 func.func @elsewhere(%r: !ahbm.region<f32, 1>) {
   %a = ahbm.alloc : !ahbm.buffer<64xf32, sram>
   ahbm.dma_read %r, %a : !ahbm.region<f32, 1>, !ahbm.buffer<64xf32, sram>
+  func.return
+}
+
+// Changes: where there is no room for all, buffers share bytes as ever.
+// SHORT-LABEL: func.func @large
+// SHORT-SAME: ahbm.scratch_bytes = 1048576 : i64
+// SHORT: %b = ahbm.alloc {offset = 0 : i64}
+func.func @large(%r: !ahbm.region<f32, 1>) {
+  %a = ahbm.alloc : !ahbm.buffer<262144xf32, tcm>
+  %b = ahbm.alloc : !ahbm.buffer<262144xf32, tcm>
+  ahbm.dma_read %r, %a : !ahbm.region<f32, 1>, !ahbm.buffer<262144xf32, tcm>
+  ahbm.dma_write %a, %r : !ahbm.buffer<262144xf32, tcm>, !ahbm.region<f32, 1>
+  ahbm.dma_read %r, %b : !ahbm.region<f32, 1>, !ahbm.buffer<262144xf32, tcm>
+  ahbm.dma_write %b, %r : !ahbm.buffer<262144xf32, tcm>, !ahbm.region<f32, 1>
   func.return
 }

@@ -1,0 +1,84 @@
+"""What one iteration of a loop costs when its loads are issued early, as composites and as single-op commands.
+
+The loop then takes as long as what is busy longest: the slice that it reads from, the GEMM engine (which pads the
+tiles of composites), or PE_CPU, which single-op commands hold until they have ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from xdsl.dialects import scf
+from xdsl.ir import Operation
+
+from ...backend_sim.target.cost import GEMM_ELEMENTS, gemm_ps, gemm_tile_ps, issue_ps, math_ps
+from ...backend_sim.target.machine import Machine
+from ...backend_sim.target.quantities import service_ps
+from ...dialects import tl
+from ...dialects.ahbm.commands import GEMM_BYTES
+from ...dialects.ahbm.math import MATH_BYTES
+from ...dialects.ahbm.types import HANDLE_BYTES
+from ...dialects.region import RegionType, operand_element
+from ...dialects.shapes import element_bytes, is_float, shape_of
+from ..commands.math_kinds import is_lane_by_lane, math_kind
+from .gemm_choice import sharers_of
+
+
+def single_ops_are_faster(loop: scf.ForOp, machine: Machine) -> bool:
+    """Whether the products of a loop had better be single-op commands, all of its loads being issued early."""
+    read = sum(block_bytes(op) * sharers_of(op.result) for op in _ops(loop) if isinstance(op, tl.LoadRegionOp))
+    slice_ps = service_ps(read, machine.hbm.slice_gb_per_s)
+    return max(slice_ps, _cpu_ps(loop, machine)) < max(slice_ps, products_ps(loop, machine))
+
+
+def products_ps(loop: scf.ForOp, machine: Machine, *, but: Operation | None = None) -> int:
+    """How long the GEMM engine is busy with the tiles of an iteration, those of `but` left out."""
+    total = 0
+    for op in _ops(loop):
+        if isinstance(op, tl.DotOp | tl.GemmOp) and but not in (op, op.parent_op()):
+            element = str(operand_element(op.a.type))
+            if element in GEMM_ELEMENTS:
+                tiles = prod(-(-lanes // tile) for lanes, tile in zip(_extents(op), machine.pe.gemm.tile, strict=True))
+                total += tiles * gemm_tile_ps(machine, element)
+    return total
+
+
+def block_bytes(load: tl.LoadRegionOp) -> int:
+    """Bytes of the block that a load gives."""
+    return prod(shape_of(load.result.type)) * element_bytes(load.result.type)
+
+
+def _ops(loop: scf.ForOp) -> Iterator[Operation]:
+    return (op for op in loop.walk() if op is not loop)
+
+
+def _extents(op: tl.DotOp | tl.GemmOp) -> tuple[int, int, int]:
+    """(M, K, N) of a product as far as its blocks tell; K of two regions is not known and counts as one tile."""
+    rows, columns = shape_of(op.result.type)[-2:]
+    k = 1
+    for operand, axis in ((op.a, -1), (op.b, -2)):
+        if not isinstance(operand.type, RegionType):
+            k = shape_of(operand.type)[axis]
+    return rows, k, columns
+
+
+def _cpu_ps(loop: scf.ForOp, machine: Machine) -> int:
+    """How long PE_CPU is held by an iteration of single-op commands, their operands being there."""
+    entry, total = machine.pe.sched.entry_engine_ps, 0
+    for op in _ops(loop):
+        if isinstance(op, tl.DotOp | tl.GemmOp):
+            element = str(operand_element(op.a.type))
+            if element in GEMM_ELEMENTS:
+                total += issue_ps(machine, GEMM_BYTES, composite=False) + entry
+                total += gemm_ps(machine, *_extents(op), element)
+        elif (is_lane_by_lane(op) or isinstance(op, tl.ReduceOp)) and _is_computed(op):
+            elements = max(prod(shape_of(v.type)) for v in (*op.operands, *op.results))
+            size = MATH_BYTES + HANDLE_BYTES * len(op.operands)
+            total += issue_ps(machine, size, composite=False) + entry + math_ps(machine, math_kind(op), elements)
+    return total
+
+
+def _is_computed(op: Operation) -> bool:
+    """Blocks of integers are indices for the most part, which cost nothing."""
+    return any(shape_of(v.type) and is_float(v.type) for v in op.operands)

@@ -1,0 +1,36 @@
+"""Operands of products in loops that stay loads, so that `prefetch-loads` can issue them early, instead of being
+streamed when their product runs.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from xdsl.dialects import scf
+from xdsl.ir import Operation, SSAValue
+
+from ...backend_sim.target.machine import Machine
+from ...dialects import tl
+from .iteration_cost import block_bytes
+from .scratch_estimate import fits_beside
+
+InLoops: TypeAlias = Literal["stream", "load"]
+
+BUFFERS = 3
+"""How many blocks of an operand are in the scratch: the one that is used and two on their way."""
+
+
+def loop_of(op: Operation) -> scf.ForOp | None:
+    """The loop whose body `op` stands in."""
+    loop = op.parent_op()
+    return loop if isinstance(loop, scf.ForOp) else None
+
+
+def loaded_ahead(product: Operation, value: SSAValue, machine: Machine) -> tl.LoadRegionOp | None:
+    """The load of an operand that is to stay one: it stands in the same loop and there is room for its blocks."""
+    at = value.owner.operand if isinstance(value.owner, tl.TransOp) else value
+    load = at.owner
+    if not isinstance(load, tl.LoadRegionOp) or load.parent is not product.parent or loop_of(product) is None:
+        return None
+    more = (BUFFERS - 1) * block_bytes(load)
+    return load if fits_beside(product, more, machine.pe.tcm.scratch_bytes) else None

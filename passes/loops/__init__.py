@@ -1,0 +1,1 @@
+"""What the passes that reorder the iterations of a loop share."""
