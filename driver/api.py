@@ -1,4 +1,5 @@
-"""The Python API: `ahbmc.load`, `jit`, `run` and `compile`. Kernels are launched as in Triton, `kernel[grid](...)`.
+"""The Python API: `ahbmc.load`, `jit`, `run`, `study` and `compile`. Kernels are launched as in Triton,
+`kernel[grid](...)`.
 
 Every error is an `AhbmcError`; its note shows the place with a caret.
 """
@@ -9,7 +10,7 @@ import functools
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeAlias, overload
+from typing import Any, TypeAlias, cast, overload
 
 from ..backend_sim.target.machine_file import DEFAULT, SET
 from ..dialects.errors import AhbmcError, Sources, fail, render
@@ -22,6 +23,7 @@ from .lowering import Level, Request, compile_request
 from .prepare import prepare
 from .result import Result
 from .run import run_workload
+from .study import as_object, study_of
 from .workload import load as load_workload
 from .workload import read_text, split_kernel
 
@@ -168,6 +170,35 @@ def run(
         return Result(outcome)
 
 
+def study(
+    workload: str | Path,
+    *,
+    pipelines: Sequence[str] = (),
+    set: Mapping[str, Any] | Sequence[str] = (),
+    ablate: bool = False,
+    machine: str | None = None,
+    timing_only: bool = False,
+) -> dict[str, Any]:
+    """Run variants of a workload file, as `ahbmc study`, to the object of its `--json`.
+
+    `pipelines` are names or lists of passes; `set` is {"const.BLOCK": [32, 64]} or ["const.BLOCK=32,64"].
+    """
+    sources = Sources()
+    with _noting(sources):
+        settings = [f"{path}={_values(v)}" for path, v in set.items()] if isinstance(set, Mapping) else set
+        return as_object(
+            study_of(
+                str(workload),
+                pipelines=pipelines,
+                settings=settings,
+                ablated=ablate,
+                machine=machine,
+                timing_only=timing_only,
+                sources=sources,
+            )
+        )
+
+
 def compile(
     target: str | Path,
     *,
@@ -202,6 +233,11 @@ def _overrides(given: Mapping[str, Any] | Sequence[str]) -> tuple[str, ...]:
     if isinstance(given, Mapping):
         return tuple(f"{path}={_yaml(value)}" for path, value in given.items())
     return tuple(given)
+
+
+def _values(values: object) -> str:
+    """One value, or several in a list, as `path=` has them."""
+    return ",".join(map(_yaml, cast("list[object]", values))) if isinstance(values, list) else _yaml(values)
 
 
 def _yaml(value: object) -> str:

@@ -18,7 +18,7 @@ from .ablation import Passes
 from .command_line import word_place
 from .launches import bind_all
 from .outermost import CHECK_FAILED
-from .output import write
+from .output import check_folder, write
 from .prepare import prepare
 from .progress import counted
 from .study_tables import explanation
@@ -85,6 +85,8 @@ def _shown(witness: Witness, sources: Sources) -> str:
 
 
 def _on_latency(arguments: argparse.Namespace, sources: Sources) -> int:
+    if arguments.json:
+        check_folder(arguments.json, word_place(sources, arguments.json))
     trials = Trials(arguments.workload, arguments.machine, sources, timing_only=True)
     settings = tuple(arguments.set)
     pipeline = arguments.pipeline or trials.pipeline(settings)
@@ -106,6 +108,9 @@ def _on_latency(arguments: argparse.Namespace, sources: Sources) -> int:
         write(arguments.json, json.dumps(found, indent=1) + "\n", word_place(sources, arguments.json))
     if arguments.json != "-":
         sys.stdout.write(text(_table(rows, against), width=200))
+        for step in steps:
+            if step.variant.error is not None:
+                print(f"with {step.name} it does not run: {step.variant.refusal}")
     if against is None:
         return _largest(rows, sources)
     return _first_unlike(rows, against, sources)

@@ -16,6 +16,13 @@ def write(file: str, text: str, place: Place | None = None) -> None:
         write_bytes(file, text.encode(), place)
 
 
+def check_folder(file: str, place: Place | None = None) -> None:
+    """Raise AhbmcError where a file could not be written because its folder is not there, before the work is done."""
+    if file != "-" and not Path(file).absolute().parent.is_dir():
+        hint = "give a file in a folder that exists and can be written, or - for standard output"
+        raise fail(f"cannot write {file}: its folder does not exist", place, hint=hint)
+
+
 def make_folder(folder: str) -> None:
     """Make a folder where there is none. Raises AhbmcError where that is not possible."""
     try:

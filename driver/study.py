@@ -10,7 +10,7 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +23,7 @@ from .ablation import Ablation, Passes, Step, ablate
 from .command_line import word_place
 from .grid import combinations
 from .outermost import CHECK_FAILED, WRONG_USAGE
-from .output import write
+from .output import check_folder, write
 from .progress import counted
 from .variants import Trials, Variant
 
@@ -47,8 +47,18 @@ def command(arguments: argparse.Namespace) -> int:
     if files.count("-") > 1:
         print("ahbmc study: error: only one output can be -", file=sys.stderr)
         return WRONG_USAGE
-    study = study_of(arguments)
     sources: Sources = arguments.sources
+    for name in files:
+        check_folder(name, word_place(sources, name))
+    study = study_of(
+        arguments.workload,
+        pipelines=_pipelines(arguments, sources),
+        settings=arguments.set,
+        ablated=arguments.ablate,
+        machine=arguments.machine,
+        timing_only=arguments.timing_only,
+        sources=sources,
+    )
     if arguments.json:
         write(arguments.json, json.dumps(as_object(study), indent=1) + "\n", word_place(sources, arguments.json))
     if arguments.csv:
@@ -66,30 +76,38 @@ def command(arguments: argparse.Namespace) -> int:
     return CHECK_FAILED if wrong else 0
 
 
-def study_of(arguments: argparse.Namespace) -> Study:
-    """What the command line asks for. Raises AhbmcError where no variant runs."""
-    sources: Sources = arguments.sources
-    sources.add(SET, "\n".join(arguments.set))
-    points = combinations(arguments.set)
-    pipelines = _pipelines(arguments, sources)
-    trials = Trials(arguments.workload, arguments.machine, sources, timing_only=arguments.timing_only)
-    if arguments.ablate:
+def study_of(
+    workload: str,
+    *,
+    pipelines: Sequence[str] = (),
+    settings: Sequence[str] = (),
+    ablated: bool = False,
+    machine: str | None = None,
+    timing_only: bool = False,
+    sources: Sources,
+) -> Study:
+    """Run a study: `pipelines` are names or lists of passes, `settings` are `path=1,2,4`. Raises AhbmcError where no
+    variant runs.
+    """
+    sources.add(SET, "\n".join(settings))
+    points = combinations(settings)
+    trials = Trials(workload, machine, sources, timing_only=timing_only)
+    if ablated:
         return _ablation(trials, pipelines, points, sources)
-    if not pipelines:
-        pipelines = list(PIPELINES) if len(points) == 1 else [None]
-    with counted("variants", len(points) * len(pipelines)) as advance:
+    chosen: Sequence[str | None] = pipelines or (list(PIPELINES) if len(points) == 1 else [None])
+    with counted("variants", len(points) * len(chosen)) as advance:
         variants: list[Variant] = []
         for point in points:
-            for pipeline in pipelines:
+            for pipeline in chosen:
                 variants.append(trials.run(pipeline, point))
                 advance()
     if all(v.error is not None for v in variants):
         assert variants[-1].error is not None
         raise variants[-1].error  # its settings are those that places of --set point into
-    return Study(arguments.workload, tuple(variants))
+    return Study(workload, tuple(variants))
 
 
-def _pipelines(arguments: argparse.Namespace, sources: Sources) -> list[str | None]:
+def _pipelines(arguments: argparse.Namespace, sources: Sources) -> list[str]:
     """The pipelines that are asked for; each must be one. Names come in a list, a list of passes alone."""
     named = [name.strip() for name in arguments.pipelines.split(",")] if arguments.pipelines else []
     for name in named:
@@ -103,7 +121,7 @@ def _pipelines(arguments: argparse.Namespace, sources: Sources) -> list[str | No
     return [*named, *arguments.pipeline]
 
 
-def _ablation(trials: Trials, pipelines: list[str | None], points: list[tuple[str, ...]], sources: Sources) -> Study:
+def _ablation(trials: Trials, pipelines: Sequence[str], points: list[tuple[str, ...]], sources: Sources) -> Study:
     if len(points) > 1 or len(pipelines) > 1:
         what = "values of --set" if len(points) > 1 else "pipelines"
         message = f"--ablate studies one pipeline with one value for each setting; several {what} were given"

@@ -255,6 +255,15 @@ def test_a_pass_that_does_nothing_any_more_is_found(
     assert "\nfuse-epilogues is the first pass after which" in capsys.readouterr().out
 
 
+def test_a_pass_with_which_nothing_runs_is_told(tmp_path: Path, capsys: Capture) -> None:
+    """Before `lower-to-commands`, which an earlier result leaves to be added."""
+    file = tmp_path / "earlier.json"
+    file.write_text(json.dumps({"schema": 1, "least": ["lower-to-commands", "allocate-scratch"], "rows": []}))
+    passes = "raise-regions,match-recipes,lower-to-commands,expand-recipes,allocate-scratch,tile-composites"
+    assert main(["bisect", *FLASH, "--on", "latency", "--pipeline", passes, "--against", str(file)]) == 0
+    assert "with match-recipes it does not run: " in capsys.readouterr().out
+
+
 def test_what_changes_the_latency_most(tmp_path: Path, capsys: Capture) -> None:
     file = tmp_path / "found.json"
     assert main(["bisect", *FLASH, "--pipeline", SHORT, "--on", "latency", "--json", str(file)]) == 0

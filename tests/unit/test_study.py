@@ -5,13 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
+import ahbmc
 import pytest
 from ahbmc.driver.ablation import names_of
 from ahbmc.driver.grid import combinations
-from ahbmc.driver.main import main
+from ahbmc.driver.main import argument_parser, main
 from ahbmc.passes.pipeline_text import single_passes
 from ahbmc.passes.pipelines import PIPELINES
 
@@ -168,12 +171,38 @@ def test_the_page_has_a_bar_per_variant_and_needs_no_network(tmp_path: Path, cap
         ([*FLASH, "--set", "const.BLOCK_M=32,"], 1, "hint: write const.BLOCK=64, or const.BLOCK=32,64,128"),
         ([*FLASH, "--set", "args.S=128"], 1, "`args.S` is set more than once"),
         ([*FLASH, "--set", "const.BLOK_M=32,64"], 1, "has no parameter `BLOK_M`"),
+        ([*FLASH, "--csv", "nowhere/f.csv"], 1, "cannot write nowhere/f.csv: its folder does not exist"),
         ([*FLASH, "--json", "-", "--csv", "-"], 2, "only one output can be -"),
     ],
 )
 def test_what_is_wrong_is_said(arguments: list[str], status: int, said: str, capsys: Capture) -> None:
     assert main(["study", *arguments]) == status
     assert said in capsys.readouterr().err
+
+
+def test_from_python(capsys: Capture) -> None:
+    """`ahbmc.study` gives the object of --json."""
+    workload = str(EXAMPLES / "softmax.yaml")
+    settings = {"args.n_rows": [3, 5], "args.n_cols": 100}
+    found = ahbmc.study(workload, pipelines=["primitive"], set=settings, timing_only=True)
+    texts = ["--set", "args.n_rows=3,5", "--set", "args.n_cols=100"]
+    said = studied(capsys, workload, *texts, "--pipelines", "primitive", "--timing-only")
+    for each in (*found["variants"], *said["variants"]):
+        del each["wall_s"]
+    assert found == said and len(found["variants"]) == 2
+    with pytest.raises(ahbmc.AhbmcError, match="there is no pass or pipeline 'fusd'"):
+        ahbmc.study(workload, pipelines=["fusd"])
+
+
+def test_the_commands_of_the_page_are_right() -> None:
+    """Every command of docs/study.md is one that the command line takes, on an example that there is."""
+    page = (EXAMPLES.parent / "docs" / "study.md").read_text()
+    commands = [line.partition("#")[0] for line in re.findall(r"^ahbmc (.*)$", page, re.MULTILINE)]
+    assert len(commands) >= 10
+    for text in commands:
+        arguments = argument_parser().parse_args(shlex.split(text))
+        workload = getattr(arguments, "workload", None)
+        assert workload is None or (EXAMPLES.parent / workload).is_file(), text
 
 
 def test_values_with_commas_stay_whole() -> None:
