@@ -11,7 +11,7 @@ from . import operators
 from .builtin import Builtin, row
 from .emit import Emitter
 from .mathematics import apply, bits_as
-from .types import DType, TypeFault, float32, float64, int32, uint32
+from .types import DType, TypeFault, float32, float64, int32, int64, uint32
 from .values import Item, Value, describe
 
 # Functions that Triton's language has too, by their names here.
@@ -82,6 +82,15 @@ def _reciprocal(emit: Emitter, arg0: Value) -> Item:
     return operators.binary(emit, "/", 1.0, _float(arg0))
 
 
+def _rounded(kind: str) -> Callable[..., Item]:
+    """A float to the integer that a rule of rounding gives."""
+
+    def lower(emit: Emitter, arg0: Value) -> Item:
+        return emit.cast(emit.elementwise(kind, _float(arg0)), int64)
+
+    return lower
+
+
 def _power_of_10(emit: Emitter, arg0: Value) -> Item:
     ten = emit.constant(10.0, float64 if _float(arg0).element == float64 else float32, arg0.shape)
     return emit.elementwise("pow", ten, arg0)
@@ -104,6 +113,8 @@ LIBDEVICE: tuple[Builtin, ...] = (
     row("finitef", "arg0: value", _size_is("<")),
     row("isfinited", "arg0: value", _size_is("<")),
     row("rcp_rn", "arg0: value", _reciprocal),
+    row("llrint", "arg0: value", _rounded("rint")),
+    row("llround", "arg0: value", _rounded("round")),
     row("exp10", "arg0: value", _power_of_10),
     row("fast_exp10f", "arg0: value", _power_of_10),
     row("float_as_int", "arg0: value", _bits(float32, int32)),

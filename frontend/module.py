@@ -150,7 +150,8 @@ class Module:
                 return found
         pieces = self._named("constant", name)
         if pieces:
-            constant = self._constant(pieces[-1], evaluate)
+            constants = [self._constant(piece, evaluate) for piece in reversed(pieces)]
+            constant = next((c for c in constants if not isinstance(c, Opaque)), constants[0])
             if not known or not isinstance(constant, Opaque):
                 return constant
         for path in self._stars if not known else ():

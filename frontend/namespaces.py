@@ -36,6 +36,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     f"{LANGUAGE}.standard": (LANGUAGE,),
     f"{LANGUAGE}.extra": (),
     LIBDEVICE: (LANGUAGE,),
+    f"{LANGUAGE}.libdevice": (LIBDEVICE,),  # where Triton 2 has it
     f"{LANGUAGE}.extra.cuda": (),
     f"{LANGUAGE}.extra.cuda.gdc": (f"{LANGUAGE}.extra.cuda",),
     f"{LANGUAGE}.extra.cuda.libdevice": (LIBDEVICE,),

@@ -31,6 +31,15 @@ def _erratic(a: Array) -> Array:
     return a
 
 
+def _round(a: Array) -> Array:
+    return np.trunc(a + np.copysign(np.float32(0.5), a))
+
+
+def _small(function: Callable[[Array], Array], a: Array) -> Array:
+    """The function of the numbers of `a` that are below 9, of 0 elsewhere."""
+    return function(np.where(np.abs(a) < 9, a, np.float32(0)))
+
+
 FUNCTIONS: list[tuple[str, Callable[[Array, Array], Any]]] = [
     ("libdevice.tanh(a)", lambda a, b: np.tanh(a)),
     ("tl.math.tanh(a)", lambda a, b: np.tanh(a)),
@@ -40,6 +49,11 @@ FUNCTIONS: list[tuple[str, Callable[[Array, Array], Any]]] = [
     ("libdevice.expm1(a) + libdevice.cosh(b)", lambda a, b: np.expm1(a) + np.cosh(b)),
     ("libdevice.asin(b / 8) * libdevice.acos(b / 8)", lambda a, b: np.arcsin(b / 8) * np.arccos(b / 8)),
     ("libdevice.rint(a) + libdevice.trunc(b)", lambda a, b: np.rint(a) + np.trunc(b)),
+    (
+        "libdevice.llrint(tl.where(tl.abs(a) < 9, a, 0)) + libdevice.llround(tl.where(tl.abs(b) < 9, b, 0))",
+        lambda a, b: _small(np.rint, a) + _small(_round, b),
+    ),
+    ("tl.libdevice.tanh(a)", lambda a, b: np.tanh(a)),
     ("libdevice.round(a)", lambda a, b: np.trunc(a + np.copysign(np.float32(0.5), a))),
     ("libdevice.copysign(a, b)", lambda a, b: np.copysign(a, b)),
     ("libdevice.fast_dividef(a, b)", lambda a, b: a / b),

@@ -52,6 +52,7 @@ def compiled(imports: str, value: str, files: Mapping[str, str]) -> str:
         ("import p.other as o", "o.twice(offs)"),
         ("from .other import *", "twice(offs)"),
         ("from .front import twice", "twice(offs)"),
+        ("from .other import twice\nf = twice\nif True:\n    f = triton.changed(f)", "f(offs)"),
         ("try:\n    from gone import twice\nexcept ImportError:\n    from .other import twice", "twice(offs)"),
     ],
 )
