@@ -15,8 +15,9 @@ from ..backend_sim.program.program import reads_values
 from ..backend_sim.simulate import Execution, simulate
 from ..backend_sim.target.machine import Machine
 from ..dialects.remarks import Remark, remarks
+from .compile_cache import compiled
 from .launches import BoundLaunch
-from .lowering import Compiled, Request, compile_request
+from .lowering import Compiled, Request
 from .progress import step
 
 
@@ -49,12 +50,8 @@ class Executed:
 
 def compile_all(requests: Sequence[Request]) -> tuple[Compiled, ...]:
     """Every request compiled down to `pe`; equal ones once."""
-    done: list[tuple[Request, Compiled]] = []
     with step("compiling"):
-        for request in requests:
-            known = next((c for r, c in done if r == request), None)
-            done.append((request, known or compile_request(request)))
-    return tuple(c for _, c in done)
+        return tuple(compiled(request) for request in requests)
 
 
 def reads_memory(compiled: Sequence[Compiled]) -> bool:

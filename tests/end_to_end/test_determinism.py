@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from ahbmc.backend_sim.analysis.attribution import attribute
 from ahbmc.backend_sim.oplog import ENGINES, OpLog, busy_intervals
+from ahbmc.driver.compile_cache import forget
 from ahbmc.driver.run import run_workload
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -28,6 +29,7 @@ def log_of(
     name: str, overrides: tuple[str, ...], *, exact: bool = False, timing_only: bool = True, links: bool = False
 ) -> OpLog:
     path = EXAMPLES / f"{name}.yaml"
+    forget()  # compiling is to be the same too
     outcome = run_workload(path, overrides=overrides, timing_only=timing_only, exact=exact, links=links)
     return outcome.executed.execution.oplog
 
