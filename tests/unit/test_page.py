@@ -8,10 +8,10 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from ahbmc.backend_sim.analysis.charts import bar, heat_map, over_time
+from ahbmc.backend_sim.analysis.charts import bar, bars, changes, heat_map, over_time
 from ahbmc.backend_sim.analysis.page import page
 from ahbmc.backend_sim.analysis.summary import Analysis, Run
-from ahbmc.backend_sim.oplog import OpLog
+from ahbmc.backend_sim.oplog import PARTS, OpLog
 from ahbmc.dialects.errors import Sources
 from support_oplog import MACHINE, RUN, Log, one_product, run_on
 
@@ -160,3 +160,22 @@ def test_a_map_has_a_shade_per_tenth() -> None:
     shades = {path.attrib["opacity"]: path.attrib["d"].count("M") for path in drawn.iter("path")}
     assert shades == {"0.1": 1, "0.5": 1, "1.0": 1}
     assert [text.text for text in drawn.iter("text")] == ["a", "b"]
+
+
+def test_bars_share_one_scale_and_say_their_parts() -> None:
+    """The longest takes the whole width beside the names; a part that nobody has is not in the key."""
+    parts = dict.fromkeys(PARTS, 0)
+    drawn = bars([("a<b", {**parts, "issue": 3000}), ("c", {**parts, "issue": 500, "gemm": 1000})])
+    widths = [float(w) for w in re.findall(r'width="([\d.]+)" height="16"', drawn)]
+    assert widths == pytest.approx([widths[0], widths[0] / 6, widths[0] / 3], abs=0.01)
+    assert "a&lt;b" in drawn and ">gemm</text>" in drawn and ">math</text>" not in drawn
+    assert "<title>gemm 1.00 ns</title>" in drawn
+
+
+def test_changes_go_both_ways_from_one_line() -> None:
+    drawn = changes([("slower", 2000), ("faster", -4000), ("same", 0)])
+    found = re.findall(r'<rect x="([\d.]+)" y="\d+" width="([\d.]+)"', drawn)
+    (slow, slow_width), (fast, fast_width), (_, none) = ([float(n) for n in pair] for pair in found)
+    assert fast_width == pytest.approx(2 * slow_width, abs=0.02) and none == 0
+    assert fast + fast_width == pytest.approx(slow, abs=0.02)
+    assert "<title>+2.00 ns</title>" in drawn and "<title>-4.00 ns</title>" in drawn
