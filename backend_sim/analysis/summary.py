@@ -13,8 +13,8 @@ from or went to another PE's slice. `engines` adds up the servers of a name (`se
 busy share of the latency, `min`, `median` and `max` are of single servers. `slices` and `links` are the busiest ones,
 `critical_pe` is the PE whose last command ends the run. `gemm` is there if the workload has a GEMM: see `gemm_window`.
 `ideal` is there if it was asked for: {cost: ns}, the latency if that cost, or those, were nothing.
-`autotune` is there if it was asked for: [{kernel, config, latency_ns, best}], with `error` and a latency of null where a
-configuration does not run.
+`autotune` is there if it was asked for: [{kernel, config, latency_ns, best}], with `error` and a latency of null where
+a configuration does not run.
 `interrupted` is there if the user ended the run, and says how far it had come.
 """
 

@@ -42,7 +42,7 @@ from .ranges import ranges_of
 # PE_CPU goes through this many blocks of scalars without a command only if it never stops.
 _MOST_BLOCKS = 5_000_000
 
-# As many times in a row one and the same atomic only runs if nobody ends the spin that it stands in.
+# As many times in a row one and the same atomic on the same bytes only runs if nobody ends the spin that it stands in.
 _MOST_SPINS = 100_000
 
 # What a step may return: a command, or what PE_CPU must read first and what to do with the answer.
@@ -90,7 +90,8 @@ class Program:
             slots[slot] = program[axis]
         if self._view is not None:
             slots[self._view] = self.view(pe)
-        blocks, at, idle, spins, spinning = self._code.blocks, 0, 0, 0, -1
+        blocks, at, idle, spins = self._code.blocks, 0, 0, 0
+        spinning: tuple[int, tuple[Range, ...]] | None = None
         while at >= 0:
             block, idle = blocks[at], idle + 1
             if idle > _MOST_BLOCKS:
@@ -103,11 +104,12 @@ class Program:
                 if made is not None:
                     idle = 0
                     if made.__class__ is Dma and made.update:
-                        spins, spinning = (spins + 1 if made.site == spinning else 0), made.site
+                        atomic = made.site, made.writes
+                        spins, spinning = (spins + 1 if atomic == spinning else 0), atomic
                         if spins > _MOST_SPINS:
                             raise self._endless(program, made)
                     elif made.__class__ is not Fill:
-                        spinning = -1
+                        spinning = None
                     yield made
             at = block.exit(slots)
 

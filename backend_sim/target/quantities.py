@@ -23,6 +23,10 @@ _SIZE = re.compile(r"^\s*([0-9]+)\s*([A-Za-z]+)\s*$")
 _FRACTION = re.compile(r"[0-9]+/[0-9]+")
 
 
+# Beyond these a time of whole picoseconds says nothing, or needs more than 64 bits.
+LEAST_RATE, MOST_RATE = Fraction(1, 10**6), Fraction(10**9)
+
+
 class Rate(Fraction):
     """An exact positive rational: a bandwidth (GB/s = bytes per ns), a clock, a share of a peak."""
 
@@ -82,6 +86,8 @@ def _rational(kind: type[Fraction], value: object) -> Fraction:
         raise ValueError(problem) from None
     if number < 0 or (number == 0 and positive):
         raise ValueError(problem)
+    if positive and not LEAST_RATE <= number <= MOST_RATE:
+        raise ValueError(f"Expected a number between {float(LEAST_RATE):g} and {float(MOST_RATE):g}")
     return number
 
 

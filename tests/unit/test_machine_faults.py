@@ -42,6 +42,7 @@ SCRATCH = "scratch of 1048576 bytes is larger than the TCM of 65536"
         # Bandwidths.
         ("cube: {mesh: {gb_per_s: 0}}", 25, "must be a positive number or fraction such as 256, 0.5 or 1/16", BARE),
         ("inter_sip: {link: {gb_per_s: -768}}", 30, "must be a positive number or fraction", BARE),
+        ("cube: {pe_gb_per_s: 1e-30}", 21, "must be a number between 1e-06 and 1e+09", BARE),
         ("hbm: {channel_gb_per_s: 1/0}", 25, "must be a positive number or fraction", BARE),
         ("pe: {fetch: {gb_per_s: 1_000}}", 24, "must be a positive number or fraction", BARE),
         ("pe: {fetch: {gb_per_s: .inf}}", 24, "must be a positive number or fraction", BARE),
