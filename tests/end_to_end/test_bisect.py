@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -12,6 +12,7 @@ import pytest
 from ahbmc.dialects import ahbm, tl
 from ahbmc.dialects.ahbm.types import Scope, SpecAttr
 from ahbmc.dialects.region import RegionOp
+from ahbmc.driver.compile_cache import forget
 from ahbmc.driver.main import main
 from ahbmc.passes import all_passes
 from xdsl.context import Context
@@ -29,6 +30,14 @@ ASYNC = [str(EXAMPLES / "gemm_async_tiled.yaml"), "--set", "const.K=192"]
 Capture = pytest.CaptureFixture[str]
 Op = TypeVar("Op", bound=Operation)
 Damage = Callable[[ModuleOp], None]
+
+
+@pytest.fixture(autouse=True)
+def compile_anew() -> Iterator[None]:
+    """Nothing that was compiled with or without a fault is used again."""
+    forget()
+    yield
+    forget()
 
 
 def first(module: ModuleOp, kind: type[Op], which: Callable[[Op], bool] = lambda _: True) -> Op:
@@ -150,7 +159,7 @@ FAULTS = (
     Fault(swap_operands, "licm", FLASH, 52, "licm #1"),
     Fault(shrink_extent, "raise-regions", MATMUL, 55),
     Fault(change_constant, "normalise-loops", FLASH, 46),
-    Fault(change_comparison, "drop-dead-iter-args", FLASH, 48),
+    Fault(change_comparison, "drop-dead-iter-args", FLASH, 48, "drop-dead-iter-args #1"),
     Fault(forget_accumulator, "dot-accumulate", FLASH, 57),
     Fault(drop_from_loop, "shrink-regions", FLASH, 51),
     Fault(wrong_spec, "expand-recipes", FLASH, 57, "lower-to-commands or expand-recipes"),
