@@ -37,6 +37,7 @@ PASS_NAMES = (
     "software-pipeline",
     "lower-to-commands",
     "expand-recipes",
+    "double-buffer",
     "allocate-scratch",
     "tile-composites",
     "insert-dma-stages",

@@ -46,11 +46,16 @@ _PLANS: tuple[Entry, ...] = (
     Entry("check-limits", "every limit that is broken is reported at once"),
 )
 
-_APART: tuple[Entry, ...] = tuple(
-    Entry("allocate-scratch{reuse=short}", "what takes over bytes waits for those in flight that use them")
-    if entry.spec == "allocate-scratch"
-    else entry
-    for entry in _PLANS
+_APART: tuple[Entry, ...] = (
+    Entry("canonicalize"),
+    Entry("cse"),
+    Entry("lower-to-commands"),
+    Entry("expand-recipes", "before scratch is allocated: the rows of a recipe need blocks of their own"),
+    Entry("double-buffer", "the next scores are stored while this tile's are still being read"),
+    Entry("allocate-scratch{reuse=short}", "what takes over bytes waits for those in flight that use them"),
+    Entry("tile-composites"),
+    Entry("insert-dma-stages"),
+    Entry("check-limits", "every limit that is broken is reported at once"),
 )
 """As `_PLANS`, for commands that are to overlap."""
 
@@ -83,7 +88,7 @@ PIPELINES: dict[str, tuple[Entry, ...]] = {
         Entry("match-recipes", "before composites are formed, because a recipe takes the product after it"),
         Entry("form-composites"),
         Entry("fuse-epilogues"),
-        *_PLANS,
+        *_APART,
     ),
     "pipelined": (
         *_REGIONS,

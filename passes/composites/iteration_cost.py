@@ -16,7 +16,7 @@ from ...backend_sim.target.cost import GEMM_ELEMENTS, gemm_ps, gemm_tile_ps, iss
 from ...backend_sim.target.machine import Machine
 from ...backend_sim.target.quantities import service_ps
 from ...dialects import tl
-from ...dialects.ahbm.commands import GEMM_BYTES
+from ...dialects.ahbm.commands import DMA_BYTES, GEMM_BYTES
 from ...dialects.ahbm.math import MATH_BYTES
 from ...dialects.ahbm.types import HANDLE_BYTES
 from ...dialects.region import RegionType, operand_element
@@ -65,17 +65,26 @@ def _extents(op: tl.DotOp | tl.GemmOp) -> tuple[int, int, int]:
 
 def _cpu_ps(loop: scf.ForOp, machine: Machine) -> int:
     """How long PE_CPU is held by an iteration of single-op commands, their operands being there."""
+
+    def issue(logical_bytes: int) -> int:
+        return issue_ps(machine, logical_bytes, composite=False)
+
+    def math(kind: str, operands: int, elements: int) -> int:
+        return issue(MATH_BYTES + HANDLE_BYTES * operands) + entry + math_ps(machine, kind, elements)
+
     entry, total = machine.pe.sched.entry_engine_ps, 0
     for op in _ops(loop):
-        if isinstance(op, tl.DotOp | tl.GemmOp):
+        if isinstance(op, tl.LoadRegionOp):
+            total += issue(DMA_BYTES)
+        elif isinstance(op, tl.DotOp | tl.GemmOp):
             element = str(operand_element(op.a.type))
             if element in GEMM_ELEMENTS:
-                total += issue_ps(machine, GEMM_BYTES, composite=False) + entry
-                total += gemm_ps(machine, *_extents(op), element)
+                total += issue(GEMM_BYTES) + entry + gemm_ps(machine, *_extents(op), element)
+            if op.acc is not None:
+                total += math("add", 2, prod(shape_of(op.result.type)))
         elif (is_lane_by_lane(op) or isinstance(op, tl.ReduceOp)) and _is_computed(op):
             elements = max(prod(shape_of(v.type)) for v in (*op.operands, *op.results))
-            size = MATH_BYTES + HANDLE_BYTES * len(op.operands)
-            total += issue_ps(machine, size, composite=False) + entry + math_ps(machine, math_kind(op), elements)
+            total += math(math_kind(op), len(op.operands), elements)
     return total
 
 

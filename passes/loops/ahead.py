@@ -20,6 +20,7 @@ from ...dialects import tl
 from ...dialects.shapes import element_of, is_float, shape_of
 from ..analysis.loop_arithmetic import LoopArithmetic
 from ..commands.cpu_scalars import zero_of
+from .carry_more import carry_more
 
 
 def slice_of(body: Block, op: Operation) -> list[Operation]:
@@ -113,7 +114,7 @@ def run_ahead(loop: scf.ForOp, parts: Sequence[Part], distance: int) -> scf.ForO
     end = body.last_op
     assert isinstance(end, scf.YieldOp)
     end.operands = [*end.operands, *yields]
-    return _with_inits(loop, inits)
+    return carry_more(loop, inits)
 
 
 def _prologue(loop: scf.ForOp, parts: Sequence[Part]) -> InsertPoint:
@@ -180,17 +181,3 @@ def _zeros(block: Block, kind: Attribute) -> SSAValue:
         return op
 
     return insert(tl.SplatOp(zero_of(element_of(kind), insert), shape_of(kind))).results[0]
-
-
-def _with_inits(loop: scf.ForOp, inits: Sequence[SSAValue]) -> scf.ForOp:
-    """The loop with more carried values at the end; its body has the arguments and yields them already."""
-    new = scf.ForOp(loop.lb, loop.ub, loop.step, [*loop.iter_args, *inits], loop.detach_region(loop.body))
-    new.location = loop.location
-    assert loop.parent is not None
-    loop.parent.insert_op_before(new, loop)
-    for old, result in zip(loop.results, new.results, strict=False):
-        result.name_hint = old.name_hint
-        old.replace_all_uses_with(result)
-    loop.detach()
-    loop.erase()
-    return new
