@@ -59,6 +59,7 @@ def inject(monkeypatch: pytest.MonkeyPatch, name: str, damage: Damage) -> None:
         damage(op)
 
     monkeypatch.setattr(cls, "apply", broken)
+    forget()
 
 
 def drop_epilogue(module: ModuleOp) -> None:
@@ -260,6 +261,7 @@ def test_a_pass_that_does_nothing_any_more_is_found(
         del ctx, op
 
     monkeypatch.setattr(all_passes()["fuse-epilogues"](), "apply", nothing)
+    forget()
     assert main([*bisect, "--against", earlier]) == 3
     assert "\nfuse-epilogues is the first pass after which" in capsys.readouterr().out
 
