@@ -9,9 +9,11 @@ from collections.abc import Iterator
 from xdsl.dialects import func
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects import tl
 from ...dialects.shapes import element_bytes, shape_of
 from ..analysis.liveness import live_ranges
 from ..commands.residence import Residences, residences
+from .composite_form import params_of, recipe_of
 
 
 class _Reads:
@@ -48,7 +50,18 @@ def fits_beside(op: Operation, more: int, scratch_bytes: int) -> bool:
     function = op.parent_op()
     while function is not None and not isinstance(function, func.FuncOp):
         function = function.parent_op()
-    return function is not None and live_bytes(function, op) + more <= scratch_bytes
+    return function is not None and live_bytes(function, op) + _of_recipes(function) + more <= scratch_bytes
+
+
+def _of_recipes(function: func.FuncOp) -> int:
+    """Bytes of the largest blocks that the rows of a recipe will need: their primary output, and the scaled scores."""
+    most = 0
+    for op in function.walk():
+        if isinstance(op, tl.CompositeOp) and (recipe := recipe_of(op)) is not None and op.product is not None:
+            inputs = dict(zip(recipe.inputs(params_of(op)), op.inputs, strict=True))
+            like = [inputs[s.like] for s in recipe.scratch_for(params_of(op))[1:]]
+            most = max(most, _bytes(op.product.a) + sum(map(_bytes, like)))
+    return most
 
 
 def _bytes(value: SSAValue) -> int:

@@ -117,6 +117,20 @@ def test_auto_takes_the_faster_way_of_an_iteration(setting: str) -> None:
     assert run("auto") <= 1.02 * min(run(pipeline) for pipeline in PIPELINES)
 
 
+def test_what_fits_fits_with_iterations_that_overlap() -> None:
+    """Heads of 256 and scores of 256 x 256: no room for a second buffer of scores, so nothing is started early."""
+
+    def run(pipeline: str) -> int:
+        return run_workload(
+            EXAMPLES / "prefill.yaml",
+            overrides=("const.HEAD_DIM=256", "const.BLOCK_N=256"),
+            pipeline=pipeline,
+            timing_only=True,
+        ).executed.execution.latency_ps
+
+    assert run("auto") <= 1.02 * run("fused")
+
+
 def test_flash_decode_keeps_the_gemm_engine_busy() -> None:
     """From the second step to the last but one tiles follow each other: the scores of a later step fill the time of the
     softmax. (The first softmax waits for V, the last one has no scores beside it.)
