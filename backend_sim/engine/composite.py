@@ -215,14 +215,11 @@ class CompositeFlow:
         way, sent, path = argument
         arrival, reads = Arrival(self.count, self.pe, way, now, self.record, sent, path), self.tile_reads
 
-        def ended(tile: int, transit: Transit) -> None:
-            reads.ended(tile, transit.ready)
-
         for stream, which in self._streams():
             for i in range(self.count):
                 for part, (owner, size, bursts) in enumerate(stream.of(self._tile_of(which, self.first + i))):
                     if owner == way.slice.owner:
-                        arrival.read(size, bursts, 2 * (self.first + i) + which, part, partial(ended, i))
+                        arrival.read(size, bursts, 2 * (self.first + i) + which, part, partial(reads.ended, i))
 
     def _released(self, sent: int, number: int, ready: Ready) -> None:
         """A tile of the group is in TCM, and so are those before it."""

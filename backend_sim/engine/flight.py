@@ -25,6 +25,7 @@ class Flight:
         "_order",
         "_passage",
         "_request",
+        "_until",
         "behind",
         "end",
         "foreign",
@@ -47,13 +48,14 @@ class Flight:
         self.end: int | None = None
         self.path: Path = START
         self.foreign = False  # whether it waited behind a message of another PE
-        self.behind: Holder | None = None  # the last message of its own PE that it waited behind
+        self.behind: Holder | None = None  # the message of its own PE that it waited behind last
         self.gaps = 0  # how far apart its flits come, if that is farther than those of a train
         self._passage = passage
         self._request = request
         self._order = order
         self._loads: dict[int, int] = {} if loads is None else loads  # how long its packets held each link
         self._logs = logs  # whether `booked` is called
+        self._until = -1  # when it last went on from behind a message of its own PE
         self._leg = 0
         self._left = 0
 
@@ -101,14 +103,14 @@ class Flight:
             else:
                 begin = worker.busy if worker.busy > h else h
                 if begin > h:
-                    self._wait(worker.holder)
+                    self._wait(worker.holder, begin)
                 worker.busy = start = begin + overhead
                 worker.holder = self
             if i == end - 1 and not number and self._leg + 1 == len(self._passage):
                 self.at_edge(start)
             free = link.tail if link.last is feeder else link.busy
             if free > start:
-                self._wait(link.holder)
+                self._wait(link.holder, free)
                 if link.train[1] > h and link.last is not feeder:
                     h, p, t = self._between(link, h, t, start, steps[i])
                     continue
@@ -154,13 +156,14 @@ class Flight:
         link.holder = self
         return start + head, end - last if work > head else start + head, end
 
-    def _wait(self, holder: Holder | None) -> None:
+    def _wait(self, holder: Holder | None, until: int) -> None:
         if holder is None or holder is self:
             return
         if holder.pe != self.pe:
             self.foreign = True
-        else:
-            self.behind = holder
+        elif until > self._until:
+            # The latest wait counts, in whatever order packets are followed.
+            self.behind, self._until = holder, until
 
     def _land(self, time: int) -> None:
         """A packet is at the end of its leg."""

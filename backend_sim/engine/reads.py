@@ -71,6 +71,7 @@ class TileReads:
     def __init__(self, ready: Ready, parts: Sequence[int], release: Callable[[int, Ready], None]):
         self._left = list(parts)
         self._ready = [ready] * len(parts)
+        self._last = [-1] * len(parts)  # order of the part that a tile is ready with
         self._latest = ready
         self._next = 0
         self._release = release
@@ -83,10 +84,11 @@ class TileReads:
                 self._latest = self._ready[tile]
             self._release(tile, self._latest)
 
-    def ended(self, tile: int, ready: Ready) -> None:
-        """A part of a tile is in TCM."""
-        if ready[0] >= self._ready[tile][0]:
-            self._ready[tile] = ready
+    def ended(self, tile: int, transit: Transit) -> None:
+        """A part of a tile is in TCM. Of parts that end together the last in their order counts."""
+        ready = transit.ready
+        if (ready[0], transit.order) > (self._ready[tile][0], self._last[tile]):
+            self._ready[tile], self._last[tile] = ready, transit.order
         self._left[tile] -= 1
         if tile == self._next and not self._left[tile]:
             self.start()

@@ -64,6 +64,11 @@ class Transit(Flight):
         self._then(self)
 
     @property
+    def order(self) -> int:
+        """Its rank among the requests of the PE."""
+        return self._order
+
+    @property
     def ready(self) -> Ready:
         """Its end, and the path there."""
         assert self.end is not None
@@ -186,12 +191,13 @@ class Transfer:
     """A single-op transfer, one part for each slice that it touches; it ends when its last part does. An update reads a
     part and then writes it; its time counts as reading."""
 
-    __slots__ = ("command", "done", "end", "missing", "path", "pe", "record", "start")
+    __slots__ = ("command", "done", "end", "last", "missing", "path", "pe", "record", "start")
 
     def __init__(self, pe: Pe, command: Dma, record: int, ready: Ready, done: Completion):
         self.pe, self.command, self.record, self.done = pe, command, record, done
         self.start, self.path = ready
         self.end, self.missing = self.start, len(command.shares)
+        self.last = -1  # order of the part that it ends with
         pe.singles += 1
         size = sum(size for _, size, _ in command.shares)
         if command.write:
@@ -241,8 +247,8 @@ class Transfer:
         end, path = transit.ready
         if len(self.command.shares) == 1:
             transit.path = 2 * self.record + 1  # what comes next at the slice waits for the command as such
-        if end > self.end:
-            self.end, self.path = end, path
+        if (end, transit.order) > (self.end, self.last):
+            self.end, self.path, self.last = end, path, transit.order
         self.missing -= 1
         if not self.missing:
             engine = ON_DMA_WRITE if self.command.write else ON_DMA_READ

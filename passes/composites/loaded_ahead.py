@@ -11,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...backend_sim.target.machine import Machine
 from ...dialects import tl
+from ..analysis.bounds import bounds_of
 from .iteration_cost import block_bytes
 from .scratch_estimate import fits_beside
 
@@ -27,10 +28,15 @@ def loop_of(op: Operation) -> scf.ForOp | None:
 
 
 def loaded_ahead(product: Operation, value: SSAValue, machine: Machine) -> tl.LoadRegionOp | None:
-    """The load of an operand that is to stay one: it stands in the same loop and there is room for its blocks."""
+    """The load of an operand that is to stay one: it stands in the same loop, that is long enough for blocks to be on
+    their way while another is used, and there is room for them."""
     at = value.owner.operand if isinstance(value.owner, tl.TransOp) else value
     load = at.owner
-    if not isinstance(load, tl.LoadRegionOp) or load.parent is not product.parent or loop_of(product) is None:
+    loop = loop_of(product)
+    if not isinstance(load, tl.LoadRegionOp) or load.parent is not product.parent or loop is None:
+        return None
+    most = bounds_of(loop.ub).high  # loops count from 0 by 1
+    if most is not None and most < BUFFERS:
         return None
     more = (BUFFERS - 1) * block_bytes(load)
     return load if fits_beside(product, more, machine.pe.tcm.scratch_bytes) else None
