@@ -15,7 +15,7 @@ from .flight import uniform
 from .paths import DMA_READ, START, Path, step
 from .pe import ON_HBM, ON_NOC, STAGE_DATA, Pe, Ready
 from .trains import Piece, Train
-from .transfers import Read, Transit, path_to
+from .transfers import Read, Transit, at_slice, path_to
 from .way import Way
 
 
@@ -117,9 +117,7 @@ class Arrival:
         if slice_.ordered:
             pe.served.append(start - pe.start)
         before, slice_.holder = slice_.holder, group
-        waited = start - self.now
-        foreign = waited > 0 and before is not None and before.pe != pe.number
-        queue, holder = (waited, None) if foreign else (0, before if waited else None)
+        queue, holder = at_slice(pe, start - self.now, before)
         led = path_to(end, self.sent, self.path, record, DMA_READ, queue, holder)
         train = Train([Piece(0, end, period, count, lambda _, time: step(led, record, DMA_READ, time - end))])
         loads = pe.records.loads

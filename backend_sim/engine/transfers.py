@@ -52,13 +52,11 @@ class Transit(Flight):
 
     def finish(self, end: int, alone: int, part: int) -> None:
         """It ends at `end`; without what it met on its way it would have ended at `alone`."""
-        pe, queue = self._unit, 0
+        queue, holder = at_slice(self._unit, self._waited, self._before)
         if self.foreign:
-            queue, holder = end - alone, None
+            queue += end - alone
         else:
-            holder = self.behind or (self._before if self._waited else None)
-        if self._waited and self._before is not None and self._before.pe != pe.number:
-            queue += self._waited
+            holder = self.behind or holder
         self.end, self.path = end, path_to(end, self.sent, self._led, self._record, part, queue, holder)
         self._before = self.behind = None  # else what was long ago would live on behind it
         self._then(self)
@@ -73,6 +71,14 @@ class Transit(Flight):
         """Its end, and the path there."""
         assert self.end is not None
         return self.end, self.path
+
+
+def at_slice(pe: Pe, waited: int, before: Holder | None) -> tuple[int, Holder | None]:
+    """What a transfer waited for at its slice, so long: (that time, None) for another PE, whose queue it was in;
+    (0, holder) for a transfer of its own."""
+    if not waited or before is None:
+        return 0, None
+    return (0, before) if before.pe == pe.number else (waited, None)
 
 
 def path_to(end: int, sent: int, led: Path, record: int, part: int, queue: int, holder: Holder | None) -> Path:
