@@ -73,7 +73,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     add("--trace", metavar="F", help="write a trace that Perfetto opens")
     add("--oplog", metavar="F", help="write the op-log: F.parquet is a folder of tables, F.jsonl JSON lines, any "
         "other name the columns as they are")  # fmt: skip
-    add("--oplog-text", metavar="F", help="write the op-log as text, one record a line")
+    add("--oplog-text", metavar="F", help="write the schedule as text: the op-log in the order of time")
     add("--html", metavar="F", help="write the report as one HTML page, with engines, slices and links over time")
     add("--by-line", action="store_true", help="report the latency by line of the kernel as well")
     parser.set_defaults(command=_lazily("run", "command"))

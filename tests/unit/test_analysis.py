@@ -379,16 +379,65 @@ def test_the_verdict_names_what_to_change(part: str, words: str) -> None:
     assert any(words in line and line.startswith(f"{part},") for line in (*advice, *padded)), (advice, padded)
 
 
-def test_the_text_of_the_op_log_names_every_instance() -> None:
-    """Two lines per instance with times, causes and bytes; equal programs are written out."""
+def test_the_text_of_the_op_log_is_the_schedule() -> None:
+    """Issues and executions in the order of time, with causes, bytes and what is under way; equal programs are written
+    out, each in its own time.
+    """
     log = one_product()
     log.program(0, 115414, 230828, first=0, rows=5)
     said = list(lines(log.build(), MACHINE))
-    assert len(said) == 1 + 2 * 10
-    assert said[5:7] == [
-        "sip0.cube0.pe0 #2  program 0  gemm  k.py:5:5",
-        "    issue 48.510 - 58.510 after #1, runs 59.520 - 75.904 after its issue, 131,072 flops",
+    assert len(said) == 1 + 2 * (1 + 5 + 4)  # a wait has no execution
+    assert [line.partition("sip0.cube0.pe0  ")[2] for line in said[1:11]] == [
+        "          program 0",
+        "pe_cpu    #0 dma_read (64, 32)  k.py:3:5  at the start",
+        "pe_cpu    #1 dma_read (64, 32)  k.py:3:5  after the issue of #0",
+        "dma_read  #0 dma_read (64, 32), 4,096 B read  k.py:3:5  after its issue",
+        "dma_read  #1 dma_read (64, 32), 4,096 B read, 3,000 B of them asked for  k.py:3:5  after its issue  beside #0",
+        "pe_cpu    #2 gemm  k.py:5:5  after #1",
+        "gemm      #2 gemm, 131,072 flops  k.py:5:5  after its issue",
+        "pe_cpu    #3 wait  k.py:6:5  after #2",
+        "pe_cpu    #4 dma_write (64, 32)  k.py:7:5  after the issue of #3",
+        "dma_write #4 dma_write (64, 32), 2,048 B written  k.py:7:5  after its issue",
     ]
-    assert said[4].endswith("after its issue, 4,096 B read, 3,000 B of them asked for")
-    assert said[15].startswith("sip0.cube0.pe0 #7 ")
-    assert "issue 163.924 - 173.924 after #6" in said[16]
+    assert said[2].startswith("       0.000 -        9.000  sip0.cube0.pe0  pe_cpu ")
+    assert said[11].startswith("     115.414 -      230.828  sip0.cube0.pe0            program 0")
+    assert said[16].strip().startswith("163.924 -      173.924  sip0.cube0.pe0  pe_cpu    #7 gemm  k.py:5:5  after #6")
+
+
+def test_the_text_of_the_op_log_merges_pes_by_time() -> None:
+    """Lines that begin together go by PE; a composite has a line for each engine that it used."""
+    log = Log()
+    site = log.site("composite", 3)
+    log.record(site, (0, 43_000), -1, (44_510, 200_000), 0, bytes_read=8192, useful_read=8192)
+    run_on(log, 0, "fetch", 90_000, 16_000, count=2)
+    run_on(log, 0, "fetch", 106_000, 16_000, count=2)
+    run_on(log, 0, "gemm", 122_000, 16_384, count=2)
+    log.program(0, 0, 200_000)
+    log.program(3, 50_000, 250_000, first=0, rows=1)
+    said = [line.split() for line in lines(log.build(), MACHINE)][1:]
+    assert [(words[0], words[3], words[4]) for words in said] == [
+        ("0.000", "sip0.cube0.pe0", "program"),
+        ("0.000", "sip0.cube0.pe0", "pe_cpu"),
+        ("44.510", "sip0.cube0.pe0", "pe_sched"),
+        ("50.000", "sip0.cube0.pe3", "program"),
+        ("50.000", "sip0.cube0.pe3", "pe_cpu"),
+        ("90.000", "sip0.cube0.pe0", "fetch"),
+        ("94.510", "sip0.cube0.pe3", "pe_sched"),
+        ("122.000", "sip0.cube0.pe0", "gemm"),
+        ("140.000", "sip0.cube0.pe3", "fetch"),
+        ("172.000", "sip0.cube0.pe3", "gemm"),
+    ]
+    assert (said[5][2], said[7][2]) == ("138.000", "154.768")
+    assert "beside" not in " ".join(map(" ".join, said))
+
+
+def test_many_commands_beside_a_line_are_counted() -> None:
+    """Nine loads in flight are more than a line names."""
+    log = Log()
+    load = log.site("dma_read", 3)
+    for i in range(10):
+        log.record(load, (9 * i, 9 * i + 9), 2 * i - 2 if i else -1, (100 + 9 * i, 1000), 2 * i)
+    log.program(0, 0, 1000)
+    said = list(lines(log.build(), MACHINE))
+    assert said[-2].endswith("after its issue  beside #0, #1, #2, #3, #4, #5, #6, #7")
+    assert said[-1].endswith("after its issue  beside 9 from #0 to #8")

@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import runline
 from ahbmc.backend_sim import oplog_files
 from ahbmc.backend_sim.oplog import TABLES, OpLog, busy_intervals
 from ahbmc.backend_sim.oplog_files import check_writable, read_oplog, write_oplog
 from ahbmc.dialects.errors import AhbmcError
+from ahbmc.driver.main import main
 from support_engine import Gemm, read, run, write
 
 A, B = (0, 100), (100, 200)
@@ -126,6 +128,16 @@ def test_the_example_of_the_page_runs(
     (example,) = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
     exec(example, {})
     assert capsys.readouterr().out.startswith(f"{log.latency_ps} {log.commands()}")
+
+
+def test_the_schedule_of_the_page_is_as_it_checks(tmp_path: Path) -> None:
+    """The kernel and the launch of the page, run as its RUN line says."""
+    for language, name in (("mlir", "early.mlir"), ("yaml", "launch.yaml")):
+        (block,) = re.findall(rf"```{language}\n(.*?)```", PAGE, flags=re.DOTALL)
+        (tmp_path / name).write_text(block)
+    (command,) = runline.run_lines((tmp_path / "early.mlir").read_text())
+    result = runline.run(command, tmp_path / "early.mlir", {"ahbmc": lambda words: main(words)}, tmp_path)
+    assert result.code == 0, result.err
 
 
 def test_the_hash_tells_op_logs_apart() -> None:
