@@ -13,7 +13,7 @@ from xdsl.passes import ModulePass
 
 from ..backend_sim.target.machine_file import machine_of
 from ..dialects.errors import AhbmcError, Category, Fault, place_of
-from .analysis.scratch import Lifetime, apart, lifetimes, pack, peak
+from .analysis.scratch import Lifetime, apart, lifetimes, pack, peak, untouched
 
 PEAK_ATTRIBUTE = "ahbm.scratch_bytes"
 """Attribute of a function: bytes of scratch that it needs."""
@@ -27,7 +27,8 @@ class AllocateScratchPass(ModulePass):
     after:   %b = ahbm.alloc {offset = 0 : i64} : !ahbm.buffer<64x64xf32, tcm>
 
     The largest buffer goes first, each to the lowest place that is free for as long as it lives. What a loop carries
-    keeps its place throughout the loop. The bytes needed stand on the function as `ahbm.scratch_bytes`.
+    keeps its place throughout the loop. A buffer with an offset keeps it, and one that no command touches takes no
+    room. The bytes needed stand on the function as `ahbm.scratch_bytes`.
 
     needs:   every buffer that there will be: `expand-recipes` adds the scratch of recipes.
     keeps:   everything else. More than the machine's `pe.tcm.scratch_bytes` is an error that lists what lives at the
@@ -54,6 +55,8 @@ class AllocateScratchPass(ModulePass):
                 continue
             for item, offset in zip(items, packing.offsets, strict=True):
                 item.alloc.properties["offset"] = IntegerAttr(offset, i64)
+            for alloc in untouched(function):
+                alloc.properties["offset"] = IntegerAttr(0, i64)
             function.attributes[PEAK_ATTRIBUTE] = IntegerAttr(packing.size, i64)
         if faults:
             raise AhbmcError(*faults)

@@ -115,7 +115,8 @@ class CompositeOp(CommandOp):
         for number, spec in enumerate(self.specs):
             self._verify_spec(number, spec, count)
         require(all(0 <= n < count for n in self.written), "writes {} of {} parts", list(self.written), count)
-        require(len(set(self.written)) == len(self.written), "a handle is named twice among those written")
+        handles = {self.parts[n] for n in self.written}
+        require(len(handles) == len(self.written), "a handle is named twice among those written")
         # A recipe's name does not tell which of its operands it writes; its rows will.
         outs = {n for spec in self.specs for n in (spec.out.data, *(spec.operand_numbers if is_recipe(spec) else ()))}
         require(all(n in outs for n in self.written), "a handle among those written is the out of no op")
@@ -142,6 +143,8 @@ class CompositeOp(CommandOp):
         if spec.is_gemm:
             self._verify_gemm(what, spec)
             return
+        if is_recipe(spec) and gemm is not None and not after:
+            self._verify_primary(what, spec.out.data, self.specs.data[gemm].operand_numbers)
         require(scope != Scope.OUTPUT_TILE.value or after, "{} runs per output tile, but no GEMM comes before it", what)
         require(scope != Scope.K_TILE.value or gemm is not None, "{} runs per K tile without a GEMM", what)
         if scope == Scope.ONCE.value:
@@ -152,6 +155,16 @@ class CompositeOp(CommandOp):
                     what,
                     n,
                 )
+
+    def _verify_primary(self, what: str, out: int, operands: Sequence[int]) -> None:
+        require(
+            operands[:1] == (out,),
+            "{} makes part {}, which becomes the a of the GEMM, but the GEMM has part {} as its a; give the GEMM no "
+            "other a",
+            what,
+            out,
+            operands[0] if operands else "none",
+        )
 
     def _verify_gemm(self, what: str, spec: SpecAttr) -> None:
         require(spec.scope.data == Scope.K_TILE.value, "{} must have scope k_tile, not {}", what, spec.scope.data)

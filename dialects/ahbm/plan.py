@@ -38,8 +38,11 @@ def plan_faults(plan: Block, specs: Sequence[SpecAttr], parts: Sequence[Attribut
     for phase, numbers in want.items():
         if have[phase] != numbers:
             yield f"the plan runs ops {have[phase]} {_PHASES[phase]}, the composite's are {numbers}"
-    if tiles is not None and gemm is not None and tiles.streamed is not None:
-        yield from _stream_faults(tiles, specs[gemm], parts)
+    if tiles is not None and gemm is not None:
+        if tiles.streamed is not None:
+            yield from _stream_faults(tiles, specs[gemm], parts)
+        elif moved := [op.number for op in tiles.walk() if isinstance(op, DmaReadOp | DmaWriteOp)]:
+            yield f"the plan moves parts {moved} by DMA before its DMA stages are in; insert-dma-stages puts them there"
 
 
 _PHASES = {"before": "before the tiles", "k": "per K tile", "output": "per output tile", "after": "after the tiles"}

@@ -31,6 +31,12 @@ class Lifetime:
     first: int
     last: int
 
+    @property
+    def given(self) -> int | None:
+        """The offset that the program itself gives, if any."""
+        offset = self.alloc.offset
+        return None if offset is None else offset.value.data
+
     def overlaps(self, other: Lifetime) -> bool:
         return self.first <= other.last and other.first <= self.last
 
@@ -51,6 +57,12 @@ def size_of(kind: ahbm.BufferType) -> int:
 def lifetimes(function: func.FuncOp) -> list[Lifetime]:
     """The lifetime of every allocation in TCM that is used, in the order of the allocations."""
     return _Lifetimes(function).all()
+
+
+def untouched(function: func.FuncOp) -> list[ahbm.AllocOp]:
+    """The allocations in TCM without a place: no command uses them."""
+    allocs = [op for op in function.walk() if isinstance(op, ahbm.AllocOp)]
+    return [op for op in allocs if op.offset is None and _in_tcm(op) is not None]
 
 
 @dataclass(frozen=True)
@@ -186,10 +198,11 @@ def _filled_by(op: ahbm.CompositeOp) -> list[SSAValue]:
 
 def pack(items: Sequence[Lifetime]) -> Packing:
     """Offsets such that no two buffers in use at once share a byte: the largest first, each at the lowest place that
-    is free.
+    is free. Those with a given offset have it, whatever they share.
     """
-    offsets = dict[int, int]()
-    for n in sorted(range(len(items)), key=lambda n: (-items[n].size, items[n].first, n)):
+    offsets = {n: item.given for n, item in enumerate(items) if item.given is not None}
+    free = [n for n in range(len(items)) if n not in offsets]
+    for n in sorted(free, key=lambda n: (-items[n].size, items[n].first, n)):
         at = 0
         busy = [(offsets[m], offsets[m] + items[m].size) for m in offsets if items[m].overlaps(items[n])]
         for start, end in sorted(busy):
@@ -202,9 +215,11 @@ def pack(items: Sequence[Lifetime]) -> Packing:
 
 
 def apart(items: Sequence[Lifetime]) -> Packing:
-    """Offsets such that no two buffers share a byte, one behind the other."""
-    ends = list(accumulate(item.size for item in items))
-    return Packing(tuple(end - item.size for end, item in zip(ends, items, strict=True)), max(ends, default=0))
+    """Offsets such that no two buffers share a byte, one behind the other, and behind those with a given offset."""
+    given = max((item.given + item.size for item in items if item.given is not None), default=0)
+    ends = [*accumulate((item.size if item.given is None else 0 for item in items), initial=given)]
+    offsets = [end if item.given is None else item.given for end, item in zip(ends[:-1], items, strict=True)]
+    return Packing(tuple(offsets), ends[-1])
 
 
 def peak(items: Sequence[Lifetime]) -> list[Lifetime]:

@@ -90,3 +90,26 @@ func.func @large(%r: !ahbm.region<f32, 1>) {
   ahbm.dma_write %b, %r : !ahbm.buffer<262144xf32, tcm>, !ahbm.region<f32, 1>
   func.return
 }
+
+// Leaves alone: a buffer with a place keeps it, here over half of %b's bytes, and the others go round it; what no command
+// touches takes no room.
+// CHECK-LABEL: func.func @given
+// CHECK-SAME: ahbm.scratch_bytes = 640 : i64
+// CHECK: %a = ahbm.alloc {offset = 256 : i64}
+// CHECK: %b = ahbm.alloc {offset = 384 : i64}
+// CHECK: %c = ahbm.alloc {offset = 0 : i64}
+// CHECK: %dead = ahbm.alloc {offset = 0 : i64}
+// SHORT-LABEL: func.func @given
+// SHORT-SAME: ahbm.scratch_bytes = 896 : i64
+// SHORT: %c = ahbm.alloc {offset = 640 : i64}
+func.func @given(%r: !ahbm.region<f32, 1>) {
+  %a = ahbm.alloc {offset = 256 : i64} : !ahbm.buffer<64xf32, tcm>
+  %b = ahbm.alloc {offset = 384 : i64} : !ahbm.buffer<64xf32, tcm>
+  %c = ahbm.alloc : !ahbm.buffer<64xf32, tcm>
+  %dead = ahbm.alloc : !ahbm.buffer<1024xf32, tcm>
+  ahbm.dma_read %r, %a : !ahbm.region<f32, 1>, !ahbm.buffer<64xf32, tcm>
+  ahbm.dma_read %r, %b : !ahbm.region<f32, 1>, !ahbm.buffer<64xf32, tcm>
+  ahbm.math "add" ins(%a, %b : !ahbm.buffer<64xf32, tcm>, !ahbm.buffer<64xf32, tcm>) out(%c : !ahbm.buffer<64xf32, tcm>)
+  ahbm.dma_write %c, %r : !ahbm.buffer<64xf32, tcm>, !ahbm.region<f32, 1>
+  func.return
+}

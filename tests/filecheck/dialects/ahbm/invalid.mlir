@@ -323,3 +323,16 @@ func.func @f(%a: !ahbm.buffer<8x8xf16, tcm>, %w: !ahbm.buffer<8x8xbf16, tcm>, %v
   }
   func.return
 }
+
+// -----
+
+// What a recipe makes becomes the a of the GEMM; another a beside it is refused. A handle is written under one number.
+func.func @f(%s: !ahbm.buffer<8x8xf32, tcm>, %v: !ahbm.buffer<8xf32, tcm>, %p: !ahbm.buffer<8x8xf16, tcm>, %a: !ahbm.buffer<8x8xf16, tcm>, %n: i64) {
+  // expected-error @+1 {{'ahbm.composite': op 0 ('softmax_merge') makes part 2, which becomes the a of the GEMM, but the GEMM has part 3 as its a; give the GEMM no other a}}
+  ahbm.composite(%s, %v, %p, %a : !ahbm.buffer<8x8xf32, tcm>, !ahbm.buffer<8xf32, tcm>, !ahbm.buffer<8x8xf16, tcm>, !ahbm.buffer<8x8xf16, tcm>) extents(%n, %n, %n) {specs = [#ahbm.spec<"softmax_merge", once, [0, 1, 1, 0], 2>, #ahbm.spec<"gemm", k_tile, [3, 3], 0>], writes = array<i64: 0>} plan {
+  }
+  // expected-error @+1 {{'ahbm.composite': a handle is named twice among those written}}
+  ahbm.composite(%a, %a : !ahbm.buffer<8x8xf16, tcm>, !ahbm.buffer<8x8xf16, tcm>) {specs = [#ahbm.spec<"exp", once, [0], 0>, #ahbm.spec<"neg", once, [1], 1>], writes = array<i64: 0, 1>} plan {
+  }
+  func.return
+}

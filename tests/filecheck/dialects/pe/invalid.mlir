@@ -124,3 +124,20 @@ func.func @f(%a: !ahbm.buffer<8x8xf16, tcm>) {
   }
   func.return
 }
+
+// -----
+
+// DMA stages follow from where the parts lie: a plan without `streamed` has none.
+func.func @f(%a: !ahbm.buffer<8x8xf16, tcm>, %b: !ahbm.region<f16, 2>, %o: !ahbm.buffer<8x8xf32, tcm>, %n: i64) {
+  // expected-error @+1 {{'ahbm.composite': the plan moves parts [1] by DMA before its DMA stages are in; insert-dma-stages puts them there}}
+  ahbm.composite(%a, %b, %o : !ahbm.buffer<8x8xf16, tcm>, !ahbm.region<f16, 2>, !ahbm.buffer<8x8xf32, tcm>) extents(%n, %n, %n) {specs = [#ahbm.spec<"gemm", k_tile, [0, 1], 2>], writes = array<i64: 2>} plan {
+    pe.tiles {tile = array<i64: 32, 64, 32>} k {
+      pe.dma_read {part = 1 : i64}
+      pe.fetch
+      pe.gemm {spec = 0 : i64}
+    } output {
+      pe.store {part = 2 : i64}
+    }
+  }
+  func.return
+}
