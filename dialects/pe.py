@@ -2,7 +2,7 @@
 
 Loops over tiles stay rolled: `pe.tiles` has one body per K tile and one per output tile, whatever the number of
 tiles. Stages stand in the order in which one tile goes through them; a spec or a part is named by its number in the
-composite.
+composite. Without a GEMM there are no tiles: all ops run once, and `pe.dma_write` behind the last one sends its result.
 
     pe.once {spec = 0 : i64}
     pe.tiles {tile = array<i64: 32, 64, 32>} k {
@@ -96,7 +96,7 @@ class DmaReadOp(PartStage):
 
 @irdl_op_definition
 class DmaWriteOp(PartStage):
-    """Write an output tile from TCM to HBM."""
+    """Write an output tile, or the result of the last op where there are no tiles, to HBM."""
 
     name = "pe.dma_write"
 

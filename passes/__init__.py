@@ -33,6 +33,7 @@ PASS_NAMES = (
     "match-recipes",
     "form-composites",
     "fuse-epilogues",
+    "form-tails",
     "prefetch-loads",
     "software-pipeline",
     "lower-to-commands",

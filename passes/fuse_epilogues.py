@@ -8,18 +8,17 @@ from dataclasses import dataclass, field
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from ..backend_sim.target.machine_file import machine_of
 from ..dialects import ahbm, tl
 from ..dialects.ahbm.types import FRAMING_BYTES, HANDLE_BYTES, LENGTH_BYTES, SpecAttr
-from ..dialects.region import RegionType
 from ..dialects.remarks import remark
 from ..dialects.shapes import element_of, shape_of
 from .commands.math_kinds import is_lane_by_lane
 from .commands.residence import Residence, Residences, is_block, residences
-from .composites.composite_form import SIDE_VIEWS, form_of, spec_for
+from .composites.composite_form import SIDE_VIEWS, form_of, part_type, spec_for
 
 
 @dataclass(frozen=True)
@@ -150,31 +149,15 @@ def _bytes_with(composite: tl.CompositeOp, chain: list[Operation], known: Reside
     """Logical bytes of the command with `chain` added."""
     trial = _joined(composite, chain)
     form = form_of(trial)
-    types = [_part_type(v, known) for v in trial.inputs]
+    types = [part_type(v, known) for v in trial.inputs]
     types += [ahbm.BufferType(shape_of(op.results[0].type), element_of(op.results[0].type)) for op in form.values]
     out = len(types) if form.stored is None else form.stored
+    assert form.product is not None and form.a is not None and form.b is not None
     types.append(ahbm.BufferType((), element_of(form.product.result.type)))
-    assert form.a is not None
     specs = [SpecAttr("gemm", ahbm.Scope.K_TILE, [form.a, form.b], out)]
     specs += [spec_for(step, out, range(len(types))) for step in form.steps]
     trial.erase()
     return FRAMING_BYTES + 2 * LENGTH_BYTES + sum(s.logical_bytes(types) for s in specs) + HANDLE_BYTES
-
-
-def _part_type(value: SSAValue, known: Residences) -> Attribute:
-    """The kind of operand that a value will be in the command."""
-    if isinstance(value.type, RegionType):
-        return value.type
-    element = element_of(value.type)
-    match known[value]:
-        case Residence.INDEX:
-            return ahbm.IndexType(shape_of(value.type), element)
-        case Residence.UNIFORM:
-            return element
-        case Residence.CPU if not is_block(value):
-            return element
-        case _:
-            return ahbm.BufferType(shape_of(value.type), element)
 
 
 def _joined(composite: tl.CompositeOp, chain: Sequence[Operation]) -> tl.CompositeOp:

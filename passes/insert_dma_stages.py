@@ -20,8 +20,8 @@ class InsertDmaStagesPass(ModulePass):
     before:  pe.tiles k { pe.fetch ; pe.gemm } output { pe.store }
     after:   pe.tiles {streamed} k { pe.dma_read {part = 1} ; pe.fetch ; pe.gemm } output { pe.store ; pe.dma_write }
 
-    Staged operands get none. The attribute `streamed` says that the stages are in; the verifier compares them with the
-    parts.
+    Staged operands get none. Without a GEMM there are no tiles, and the write stands behind the last op if that writes
+    HBM. The attribute `streamed` says that the stages are in; the verifier compares them with the parts.
 
     needs:   `tile-composites`.
     keeps:   everything else; a plan that has its stages is left alone.
@@ -35,6 +35,8 @@ class InsertDmaStagesPass(ModulePass):
             for tiles in [each for each in composite.plan.walk() if isinstance(each, pe.TilesOp)]:
                 if tiles.streamed is None:
                     _insert(composite, tiles)
+            if composite.written_back_by is not None and composite.planned:
+                _write_back(composite)
 
 
 def _insert(composite: ahbm.CompositeOp, tiles: pe.TilesOp) -> None:
@@ -53,3 +55,12 @@ def _insert(composite: ahbm.CompositeOp, tiles: pe.TilesOp) -> None:
     k.insert_ops_before(reads, k.first_op)
     output.add_ops(writes)
     tiles.properties["streamed"] = UnitAttr()
+
+
+def _write_back(composite: ahbm.CompositeOp) -> None:
+    """Put the write of what the last op of a composite without a GEMM leaves behind that op."""
+    last = composite.plan.block.last_op
+    if isinstance(last, pe.OnceOp):
+        write = pe.DmaWriteOp(composite.specs.data[last.number].out.data)
+        write.location = composite.location
+        composite.plan.block.add_op(write)

@@ -138,9 +138,17 @@ class Tiles:
 
 
 @dataclass(slots=True)
+class WriteBack:
+    """The write of the result of the last MATH op of a composite; its bytes lie between those of `range`."""
+
+    range: Range
+    shares: tuple[Share, ...]
+
+
+@dataclass(slots=True)
 class Composite:
     """A composite: MATH ops, then the tiles of its GEMM, then MATH ops. `reads` and `writes` are all ranges it
-    touches."""
+    touches. `back` is what a composite without a GEMM writes to HBM at its end."""
 
     site: int
     issue_ps: int
@@ -151,6 +159,7 @@ class Composite:
     writes: tuple[Range, ...]
     flops: int = 0
     operands: Any = None
+    back: WriteBack | None = None
 
 
 Issued = Dma | Compute | Hold | Composite

@@ -57,6 +57,8 @@ class Hazards:
         tiles = command.tiles
         self.read: Waits = []
         self.fetch, self.math, self.store, self.send = self.read, self.read, self.read, self.read
+        if command.back is not None:
+            self.send = _waits(pe, (), (command.back.range,))
         if tiles is not None:
             self.read = _waits(pe, [s.range for s in (tiles.a, tiles.b) if s is not None], ())
             self.fetch = _waits(pe, tiles.fetch_reads, ())
@@ -128,7 +130,7 @@ class CompositeFlow:
     def _begin(self, ready: Ready) -> None:
         tiles, hazards, pe = self.command.tiles, self.hazards, self.pe
         if tiles is None:
-            self._end_tiles(ready)
+            self._write_back(ready)
             return
         self.tiles, self.outputs_left, self.first = tiles, tiles.across_m * tiles.across_n, 0
         self.staged = 0  # tiles that are on their way from FETCH to STORE one request at a time
@@ -138,6 +140,27 @@ class CompositeFlow:
         maths = (tiles.k_math_before_ps > 0) + (tiles.k_math_ps > 0) + (tiles.out_math_ps > 0)
         self.plain = not pe.exact and maths <= 1 and not pe.machine.pe.fetch_store_shared
         pe.when(hazards.read, lambda: self._request_group(later(ready, _ended(hazards.read))))
+
+    def _write_back(self, ready: Ready) -> None:
+        """What ops without a GEMM have made goes to HBM, if it belongs there."""
+        back, pe = self.command.back, self.pe
+        if back is None or not back.shares:  # every lane may be masked off
+            self._end_tiles(ready)
+            return
+        self.outputs_left = len(back.shares)
+
+        def send(now: int, argument: tuple[int, Path]) -> None:
+            part, path = argument
+            owner, size, bursts = back.shares[part]
+            order = order_of(self.record, STAGE_SEND, 0, WRITES, part)
+            send_write(pe, pe.way(owner), size, bursts, order, self.record, now, path, self._written)
+
+        def free() -> None:
+            time, path = later(ready, _ended(self.hazards.send))
+            for part in range(len(back.shares)):
+                pe.request(time, order_of(self.record, STAGE_SEND, 0, WRITES, part), send, (part, path))
+
+        pe.when(self.hazards.send, free)
 
     def _request_group(self, ready: Ready) -> None:
         """Queue the reads of the tiles from `first` on, as many as may be on the way to FETCH."""

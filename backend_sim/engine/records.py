@@ -93,6 +93,8 @@ class ProgramRecords:
                     useful += stream.useful
             if tiles.out is not None:
                 written = tiles.out.moved(tiles.across_m * tiles.across_n)
+        elif command.back is not None:
+            written = sum(size for _, size, _ in command.back.shares)
         self.count(record, read=read, useful=useful, written=written, flops=command.flops)
         self.rows[record][WINDOW] = window
 

@@ -41,6 +41,8 @@ def slices_of(commands: Iterable[Command]) -> frozenset[int]:
     for command in commands:
         if isinstance(command, Dma):
             found.update(owner for owner, _, _ in command.shares)
+        elif isinstance(command, Composite) and command.back is not None:
+            found.update(owner for owner, _, _ in command.back.shares)
         elif isinstance(command, Composite) and command.tiles is not None:
             for stream in (command.tiles.a, command.tiles.b, command.tiles.out):
                 if stream is not None and stream.shares is None:
@@ -116,6 +118,7 @@ def _part(command: Command, slices: _Slices) -> tuple[Any, ...]:
         case Composite():
             tiles = command.tiles
             touched = _local(command.reads), _local(command.writes)
-            return command.site, *touched, None if tiles is None else slices.tiles(tiles)
+            back = None if command.back is None else slices.shares(command.back.shares)
+            return command.site, *touched, back if tiles is None else slices.tiles(tiles)
         case ReadValues():
             raise AssertionError("a program that reads values is only like itself")

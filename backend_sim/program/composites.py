@@ -17,7 +17,7 @@ from ...dialects.ahbm.types import NO_OUT, SpecAttr
 from ...dialects.errors import Category, Place, fail, place_of
 from ...dialects.region import operand_element
 from ...dialects.shapes import element_bytes, shape_of
-from ..engine.commands import Command, Composite, Once, Tiles
+from ..engine.commands import Command, Composite, Once, Tiles, WriteBack
 from ..numerics.closures import Builder, Slots, Step
 from ..numerics.operands import Buffer
 from ..target import cost
@@ -117,17 +117,22 @@ def composite_maker(program: Site, op: Operation, builder: Builder) -> Step:
     before: list[_OnceOp] = []
     after: list[_OnceOp] = []
     tiles: _TilesPlan | None = None
+    back: int | None = None
     for stage in op.plan.block.ops:
         if isinstance(stage, pe.TilesOp):
             tiles = _tiles_plan(stage, op, builder, machine, place)
         elif isinstance(stage, pe.OnceOp):
             once = _once(specs[stage.number], op, builder, machine)
             (before if tiles is None else after).append(once)
+        elif isinstance(stage, pe.DmaWriteOp):
+            back = stage.number
+    if op.written_back_by is not None and back is None:
+        raise fail("a plan whose result is never written", place, Category.INVALID_IR, "run insert-dma-stages after it")
     parts, extents, view = builder.slots(op.parts), builder.slots(op.extents), program.view_slot(builder)
     sources = builder.slots(op.operands)
     site, issue = program.site(op, ", ".join(spec.kind.data for spec in specs)), program.issue_ps(op)
-    written = sorted({*op.written, *(spec.out.data for spec in specs if spec.out.data != NO_OUT)})
-    all_reads, all_writes = ranges_of(op.parts, builder), _behind(op, written, builder)
+    changed = sorted({*op.written, *(spec.out.data for spec in specs if spec.out.data != NO_OUT)})
+    all_reads, all_writes = ranges_of(op.parts, builder), _behind(op, changed, builder)
 
     def step(slots: Slots) -> Command:
         resolved = [slots[s] for s in parts]
@@ -139,6 +144,10 @@ def composite_maker(program: Site, op: Operation, builder: Builder) -> Step:
         if loop is not None:
             reads += tuple(s.range for s in (loop.a, loop.b) if s is not None)
             writes += (loop.out.range,) if loop.out is not None else ()
+        written = None
+        if back is not None:
+            written = WriteBack(*slots[view].region(resolved[back], "the store", place))
+            writes += (written.range,) if written.shares else ()
         return Composite(
             site,
             issue,
@@ -149,6 +158,7 @@ def composite_maker(program: Site, op: Operation, builder: Builder) -> Step:
             writes,
             flops if loop is not None else 0,
             (op, [slots[s] for s in sources]),
+            written,
         )
 
     return step

@@ -86,6 +86,13 @@ class CompositeOp(CommandOp):
         return next((i for i, spec in enumerate(self.specs) if spec.is_gemm), None)
 
     @property
+    def written_back_by(self) -> int | None:
+        """The number of the MATH op whose result goes to HBM: the last one of a composite without a GEMM."""
+        last = len(self.specs) - 1
+        out = self.specs.data[last].out.data if self.gemm_number is None and last >= 0 else NO_OUT
+        return last if 0 <= out < len(self.parts) and isinstance(self.parts[out].type, RegionType) else None
+
+    @property
     def part_types(self) -> list[Attribute]:
         return [v.type for v in self.parts]
 
@@ -148,7 +155,8 @@ class CompositeOp(CommandOp):
         require(scope != Scope.OUTPUT_TILE.value or after, "{} runs per output tile, but no GEMM comes before it", what)
         require(scope != Scope.K_TILE.value or gemm is not None, "{} runs per K tile without a GEMM", what)
         if scope == Scope.ONCE.value:
-            for n in (*operands, spec.out.data):
+            outs = () if number == self.written_back_by else (spec.out.data,)
+            for n in (*operands, *outs):
                 require(
                     n < 0 or not isinstance(self.parts[n].type, RegionType),
                     "{} runs once and takes part {} from HBM; its operands must lie in TCM",

@@ -23,6 +23,7 @@ def plan_faults(plan: Block, specs: Sequence[SpecAttr], parts: Sequence[Attribut
         want[phase].append(number)
     have: dict[str, list[int]] = {"before": [], "k": [], "output": [], "after": []}
     tiles: TilesOp | None = None
+    written: list[int] = []
     for op in plan.ops:
         match op:
             case OnceOp():
@@ -33,11 +34,15 @@ def plan_faults(plan: Block, specs: Sequence[SpecAttr], parts: Sequence[Attribut
                 tiles = op
                 have["k"] += [s.number for s in op.k_body.block.ops if isinstance(s, SpecStage)]
                 have["output"] += [s.number for s in op.output_body.block.ops if isinstance(s, SpecStage)]
+            case DmaWriteOp() if gemm is None and op.next_op is None:
+                written.append(op.number)
             case _:
                 yield f"{op.name} cannot stand in a plan outside pe.tiles"
     for phase, numbers in want.items():
         if have[phase] != numbers:
             yield f"the plan runs ops {have[phase]} {_PHASES[phase]}, the composite's are {numbers}"
+    if written:
+        yield from _write_faults(written, specs[-1].out.data, parts)
     if tiles is not None and gemm is not None:
         if tiles.streamed is not None:
             yield from _stream_faults(tiles, specs[gemm], parts)
@@ -53,8 +58,11 @@ def _stream_faults(tiles: TilesOp, gemm: SpecAttr, parts: Sequence[Attribute]) -
     reads = [op.number for op in tiles.k_body.block.ops if isinstance(op, DmaReadOp)]
     if reads != in_hbm:
         yield f"the plan reads parts {reads} from HBM, but {in_hbm} are streamed"
-    out = gemm.out.data
     writes = [op.number for op in tiles.output_body.block.ops if isinstance(op, DmaWriteOp)]
+    yield from _write_faults(writes, gemm.out.data, parts)
+
+
+def _write_faults(writes: list[int], out: int, parts: Sequence[Attribute]) -> Iterator[str]:
     expected = [out] if isinstance(parts[out], RegionType) else []
     if writes != expected:
         yield f"the plan writes parts {writes} to HBM, but the output asks for {expected}"

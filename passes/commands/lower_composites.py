@@ -23,6 +23,12 @@ def lower_composite(e: Emission, op: tl.CompositeOp) -> None:
         for n, v in enumerate(op.inputs)
     ]
     specs: list[ahbm.SpecAttr] = []
+    if form.product is None:
+        out = numbers[form.stored] if form.stored is not None else parts.add(e.buffer(op.outputs[0]))
+        numbers += [parts.add(v) for v in _own_values(e, op, form, [parts.values[n] for n in numbers])]
+        specs += [spec_for(step, out, numbers, ahbm.Scope.ONCE) for step in form.steps]
+        e.insert(ahbm.CompositeOp(parts.values, [], specs, [out]))
+        return
     if (recipe := recipe_of(op)) is not None:
         params = params_of(op)
         names = recipe.inputs(params)
@@ -37,21 +43,26 @@ def lower_composite(e: Emission, op: tl.CompositeOp) -> None:
         a = numbers[form.a]
         out = numbers[form.stored] if form.stored is not None else parts.add(e.buffer(op.outputs[0]))
         writes = [out]
-        numbers += [parts.add(value) for value in _own_values(e, form, [parts.values[n] for n in numbers])]
+        numbers += [parts.add(value) for value in _own_values(e, op, form, [parts.values[n] for n in numbers])]
+    assert form.b is not None
     specs.append(ahbm.SpecAttr("gemm", ahbm.Scope.K_TILE, [a, numbers[form.b]], out))
     specs += [spec_for(step, out, numbers) for step in form.steps]
     e.insert(ahbm.CompositeOp(parts.values, _extents(e, op, form), specs, writes))
 
 
-def _own_values(e: Emission, form: CompositeForm, known: list[SSAValue]) -> list[SSAValue]:
-    """Buffers of the values that the composite makes beside its tile, and views of them."""
-    block = form.product.parent
-    assert block is not None
-    made = dict[SSAValue, SSAValue](zip(block.args, known, strict=True))
+def _own_values(e: Emission, composite: tl.CompositeOp, form: CompositeForm, known: list[SSAValue]) -> list[SSAValue]:
+    """Buffers of the values that the composite makes beside its tile, and views of them. Of ops that run once, one
+    after the other, the result takes the buffer of an operand that nobody else reads.
+    """
+    made = dict[SSAValue, SSAValue](zip(composite.body.block.args, known, strict=True))
+    own: dict[SSAValue, SSAValue] = {}
     for op in form.values:
         result = op.results[0]
         if not isinstance(op, SIDE_VIEWS):
-            made[result] = e.alloc(ahbm.BufferType(shape_of(result.type), element_of(result.type)), result)
+            kind = ahbm.BufferType(shape_of(result.type), element_of(result.type))
+            free = [own[v] for v in op.operands if v in own and own[v].type == kind and v.has_one_use()]
+            in_place = form.product is None and bool(free)
+            made[result] = own[result] = free[0] if in_place else e.alloc(kind, result)
             continue
         source = made[op.operands[0]]
         made[result] = e.view(result, source, view_axes(op)) if shape_of(source.type) else source
@@ -71,12 +82,14 @@ class _Parts:
 
 
 def _primary_type(form: CompositeForm) -> ahbm.BufferType:
+    assert form.product is not None
     kind = form.product.a.type
     return ahbm.BufferType(shape_of(kind), element_of(kind))
 
 
 def _extents(e: Emission, op: tl.CompositeOp, form: CompositeForm) -> list[SSAValue]:
     """The valid m, n, k: rows and columns as the region of the output bounds them, or else those of the operands."""
+    assert form.product is not None and form.b is not None
     rows, columns = shape_of(form.product.result.type)
     if form.stored is not None:
         region = op.inputs[form.stored]
@@ -98,6 +111,7 @@ def _depth(e: Emission, op: tl.CompositeOp, form: CompositeForm) -> SSAValue:
     """K: where one operand has ended the rest of the other counts for nothing, as what is missing is read as 0."""
     bounds: list[SSAValue] = []
     static: list[int] = []
+    assert form.product is not None
     for number, axis in ((form.a, 1), (form.b, 0)):
         if number is None or not isinstance(op.inputs[number].type, RegionType):
             kind = form.product.a.type if number is None else op.inputs[number].type

@@ -14,8 +14,10 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects import ahbm, tl
 from ...dialects.ahbm.types import RUNNING_TILE
-from ...dialects.shapes import element_of, is_float
+from ...dialects.region import RegionType
+from ...dialects.shapes import element_of, is_float, shape_of
 from ..commands.math_kinds import is_lane_by_lane, math_kind
+from ..commands.residence import Residence, Residences, is_block
 from ..recipes import RECIPES, Recipe
 
 SIDE_VIEWS = (tl.ExpandDimsOp, tl.BroadcastOp)
@@ -24,10 +26,11 @@ SIDE_VIEWS = (tl.ExpandDimsOp, tl.BroadcastOp)
 
 @dataclass(frozen=True)
 class Step:
-    """One op per output tile.
+    """One op per output tile, or, without a product, one that runs once.
 
     Operands are numbers: of the composite's inputs, or, from there on, of the form's own values; -1 is the running
-    tile. `out` is the number of the value that it makes; None means that it makes the next running tile.
+    tile. `out` is the number of the value that it makes; None means that it makes the next running tile, or, without a
+    product, what the composite gives.
     """
 
     kind: str
@@ -38,16 +41,17 @@ class Step:
 
 @dataclass
 class CompositeForm:
-    """The product, the numbers of its operands (`a` is None where a recipe makes it), the steps after it, the output.
+    """The product, if there is one, the numbers of its operands (`a` is None where a recipe makes it), the steps after
+    it, the output.
 
     `stored` is the number of the region that the tile is stored to, or None if it is the composite's result. `values`
     are the ops that make values besides the running tile (masks, and views of them); the first has the number after the
     last input.
     """
 
-    product: tl.DotOp | tl.GemmOp
+    product: tl.DotOp | tl.GemmOp | None
     a: int | None
-    b: int
+    b: int | None
     steps: list[Step] = field(default_factory=list[Step])
     stored: int | None = None
     values: list[Operation] = field(default_factory=list[Operation])
@@ -68,7 +72,8 @@ def params_of(op: tl.CompositeOp) -> dict[str, str]:
 def form_of(op: tl.CompositeOp) -> CompositeForm:
     """The op list of a composite."""
     product = op.product
-    assert product is not None, "a composite without a product"
+    if product is None:
+        return _math_form(op)
     recipe = recipe_of(op)
     if recipe is not None:
         names = recipe.inputs(params_of(op))
@@ -90,6 +95,36 @@ def form_of(op: tl.CompositeOp) -> CompositeForm:
             number[at.results[0]] = _take_step(op, form, at, number)
         at = at.next_op
     return form
+
+
+def _math_form(op: tl.CompositeOp) -> CompositeForm:
+    """The op list of a composite without a product: each op makes a value, the last what is stored or given."""
+    number: dict[SSAValue, int] = {arg: n for n, arg in enumerate(op.body.block.args)}
+    form = CompositeForm(None, None, None)
+    if op.recipe is not None:
+        return form
+    for at in op.body.block.ops:
+        if isinstance(at, tl.StoreRegionOp):
+            form.stored = number[at.region]
+        elif isinstance(at, SIDE_VIEWS):
+            number[at.results[0]] = _new_value(op, form, at)
+        elif not isinstance(at, tl.YieldOp):
+            assert is_lane_by_lane(at), f"{at.name} in the body of a composite"
+            if form.steps and is_output_conversion(at):
+                continue
+            operands = tuple(number[v] for v in at.operands)
+            out = None if _makes_output(at) else _new_value(op, form, at)
+            form.steps.append(Step(math_kind(at), operands, step_extras(at), out))
+            if out is not None:
+                number[at.results[0]] = out
+    return form
+
+
+def _makes_output(op: Operation) -> bool:
+    """Whether the result of an op, converted perhaps, is what its composite stores or gives."""
+    use = op.results[0].first_use
+    assert use is not None
+    return isinstance(use.operation, tl.StoreRegionOp | tl.YieldOp) or is_output_conversion(use.operation)
 
 
 def _add(product: tl.DotOp | tl.GemmOp) -> str:
@@ -147,8 +182,24 @@ def reusable_inputs(op: tl.CompositeOp) -> tuple[int, ...]:
     return tuple(n for n in read if n not in (form.a, form.b) and op.body.block.args[n] not in viewed)
 
 
-def spec_for(step: Step, out: int, numbers: Sequence[int]) -> ahbm.SpecAttr:
+def spec_for(step: Step, out: int, numbers: Sequence[int], scope: ahbm.Scope = ahbm.Scope.OUTPUT_TILE) -> ahbm.SpecAttr:
     """The op spec of a step; `numbers` says which part each number of the form has become."""
     operands = [n if n == RUNNING_TILE else numbers[n] for n in step.operands]
     made = out if step.out is None else numbers[step.out]
-    return ahbm.SpecAttr(step.kind, ahbm.Scope.OUTPUT_TILE, operands, made, dict(step.extras))
+    return ahbm.SpecAttr(step.kind, scope, operands, made, dict(step.extras))
+
+
+def part_type(value: SSAValue, known: Residences) -> Attribute:
+    """The kind of operand that a value will be in the command."""
+    if isinstance(value.type, RegionType):
+        return value.type
+    element = element_of(value.type)
+    match known[value]:
+        case Residence.INDEX:
+            return ahbm.IndexType(shape_of(value.type), element)
+        case Residence.UNIFORM:
+            return element
+        case Residence.CPU if not is_block(value):
+            return element
+        case _:
+            return ahbm.BufferType(shape_of(value.type), element)

@@ -141,3 +141,35 @@ func.func @f(%a: !ahbm.buffer<8x8xf16, tcm>, %b: !ahbm.region<f16, 2>, %o: !ahbm
   }
   func.return
 }
+
+// -----
+
+// Without tiles one write may stand at the end, of what the last op leaves in HBM.
+func.func @f(%a: !ahbm.buffer<8x8xf16, tcm>, %r: !ahbm.region<f16, 2>) {
+  // expected-error @+1 {{'ahbm.composite': the plan writes parts [0] to HBM, but the output asks for []}}
+  ahbm.composite(%a : !ahbm.buffer<8x8xf16, tcm>) {specs = [#ahbm.spec<"exp", once, [0], 0>], writes = array<i64: 0>} plan {
+    pe.once {spec = 0 : i64}
+    pe.dma_write {part = 0 : i64}
+  }
+  // expected-error @+1 {{'ahbm.composite': the plan writes parts [0] to HBM, but the output asks for [1]}}
+  ahbm.composite(%a, %r : !ahbm.buffer<8x8xf16, tcm>, !ahbm.region<f16, 2>) {specs = [#ahbm.spec<"exp", once, [0], 1>], writes = array<i64: 1>} plan {
+    pe.once {spec = 0 : i64}
+    pe.dma_write {part = 0 : i64}
+  }
+  // expected-error @+1 {{'ahbm.composite': pe.dma_write cannot stand in a plan outside pe.tiles}}
+  ahbm.composite(%a, %r : !ahbm.buffer<8x8xf16, tcm>, !ahbm.region<f16, 2>) {specs = [#ahbm.spec<"exp", once, [0], 1>], writes = array<i64: 1>} plan {
+    pe.dma_write {part = 1 : i64}
+    pe.once {spec = 0 : i64}
+  }
+  func.return
+}
+
+// -----
+
+// Only the last op of a composite without a GEMM writes HBM.
+func.func @f(%a: !ahbm.buffer<8x8xf16, tcm>, %r: !ahbm.region<f16, 2>) {
+  // expected-error @+1 {{'ahbm.composite': op 0 ('exp') runs once and takes part 1 from HBM; its operands must lie in TCM}}
+  ahbm.composite(%a, %r : !ahbm.buffer<8x8xf16, tcm>, !ahbm.region<f16, 2>) {specs = [#ahbm.spec<"exp", once, [0], 1>, #ahbm.spec<"exp", once, [0], 0>], writes = array<i64: 0>} plan {
+  }
+  func.return
+}
