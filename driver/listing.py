@@ -14,7 +14,7 @@ from ..backend_sim.target.document import closest
 from ..dialects.errors import fail
 from ..passes import PASS_NAMES, class_name
 from ..passes import __file__ as PASSES_FILE
-from ..passes.pipelines import PIPELINES
+from ..passes.pipelines import ABOUT, PIPELINES
 from .command_line import word_place
 from .outermost import WRONG_USAGE
 from .output import write
@@ -50,9 +50,9 @@ def pass_manual(name: str) -> str:
 
 
 def pipelines(arguments: argparse.Namespace) -> int:
-    """Every pipeline: its passes in order, with reasons."""
+    """Every pipeline: what it is, and its passes in order, with reasons."""
     for name in _known(arguments.names, PIPELINES, "pipeline") or PIPELINES:
-        print(name)
+        print(f"{name}\n    {ABOUT[name]}\n")
         for entry in PIPELINES[name]:
             print(f"    {entry.spec:<40}{entry.reason}".rstrip())
         print()

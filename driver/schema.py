@@ -1,7 +1,7 @@
-"""JSON Schemas of workload and machine files, made from the structs that decode the files, and the pages on both and on
-the kernel language.
+"""JSON Schemas of workload and machine files, made from the structs that decode the files, and the pages on both, on
+the kernel language and on the passes.
 
-`python -m ahbmc.driver.schema docs` writes them; a test holds the committed ones to what this makes.
+`python -m ahbmc.driver.schema docs` writes them; tests hold the committed ones to what this makes.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from ..backend_sim.target.machine_file import machine_schema
 from .key_table import about, escaped, type_of
 from .language_page import language_page
 from .machine_page import machine_page
+from .passes_page import passes_page
 from .references import REFERENCES
 from .workload_schema import (
     Arange,
@@ -148,7 +149,7 @@ def _default(value: object) -> str:
 
 
 def documents() -> dict[str, str]:
-    """File name in `docs/` -> content, of all that is generated here."""
+    """File name in `docs/` -> content, of all that is made from tables and schemas alone."""
     return {
         "workload.md": workload_page(),
         "workload.schema.json": json.dumps(workload_schema(), indent=1) + "\n",
@@ -159,8 +160,8 @@ def documents() -> dict[str, str]:
 
 
 def main(folder: str) -> None:
-    """Write every document into `folder`."""
-    for name, text in documents().items():
+    """Write every document into `folder`, the `docs/` of a checkout."""
+    for name, text in {**documents(), "passes.md": passes_page(Path(folder).parent)}.items():
         (Path(folder) / name).write_text(text, encoding="utf-8")
 
 

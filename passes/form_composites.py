@@ -32,7 +32,7 @@ class FormCompositesPass(ModulePass):
 
     before:  %a = tl.load_region %ra : ... -> tensor<64x64xf16>
              %d = tl.dot %a, %q : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
-    after:   %d = tl.composite(%x = %ra : !ahbm.region<f16, 2>, %y = %q : tensor<64x64xf16>) {stage = "none"} -> ... {
+    after:   %d = tl.composite(%x = %ra : !ahbm.region<f16, 2>, %y = %q : tensor<64x64xf16>) {stage = "b"} -> ... {
                %g = tl.gemm %x, %y : ... ; tl.yield %g }
 
     An operand that is loaded for this product alone, in the same block and with no write in between, is streamed: its

@@ -276,7 +276,7 @@ def _values(
         try:
             values[option.name] = _convert(option.value, hints[option.name])
         except _WrongKind:
-            allowed = _allowed(hints[option.name])
+            allowed = accepted(hints[option.name])
             message = f"option '{kebab}' of pass '{cls.name}' is {_show(option.value)}; allowed: {allowed}"
             faults.append(Fault(message, option.value_place if from_text else None, hint="write an allowed value"))
     for name, each in fields.items():
@@ -319,18 +319,19 @@ def _convert(value: Value | None, kind: Any) -> Any:
     raise _WrongKind
 
 
-def _allowed(kind: Any) -> str:
+def accepted(kind: Any) -> str:
+    """What an option of this type takes, in words."""
     origin = get_origin(kind)
     if origin is Literal:
         return ", ".join(str(a) for a in get_args(kind))
     if origin in (Union, types.UnionType):
-        return " or ".join(_allowed(k) for k in get_args(kind))
+        return " or ".join(accepted(k) for k in get_args(kind))
     if origin is tuple:
         kinds = get_args(kind)
         return (
-            f"a list of {_allowed(kinds[0])}"
+            f"a list of {accepted(kinds[0])}"
             if kinds[-1] is Ellipsis
-            else f"{len(kinds)} values: {', '.join(map(_allowed, kinds))}"
+            else f"{len(kinds)} values: {', '.join(map(accepted, kinds))}"
         )
     words = {int: "an integer", float: "a number", bool: "true or false", str: "a text", types.NoneType: "none"}
     return words[kind]

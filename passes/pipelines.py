@@ -15,13 +15,13 @@ class Entry:
 
 _REGIONS: tuple[Entry, ...] = (
     Entry("normalise-loops", "before canonicalize, which would delete loops that count down"),
-    Entry("canonicalize"),
+    Entry("canonicalize", "constants fold, which the reading of addresses looks for"),
     Entry("cse"),
     Entry("licm", "what a loop does not change must stand outside of it before addresses are read"),
     Entry("dot-accumulate", "`acc + dot` and `dot(a, b, acc)` are one form from here on"),
-    Entry("raise-regions"),
+    Entry("raise-regions", "from here on loads and stores are of regions"),
     Entry("drop-dead-iter-args", "carried pointers are dead now"),
-    Entry("canonicalize"),
+    Entry("canonicalize", "folds the arithmetic of the regions"),
     Entry("cse", "accesses of one block share their scalars"),
     Entry("licm"),
 )
@@ -30,31 +30,31 @@ _REGIONS: tuple[Entry, ...] = (
 _COMMANDS: tuple[Entry, ...] = (
     Entry("canonicalize"),
     Entry("cse"),
-    Entry("lower-to-commands"),
-    Entry("allocate-scratch"),
+    Entry("lower-to-commands", "blocks become buffers"),
+    Entry("allocate-scratch", "once there is every buffer"),
     Entry("check-limits", "every limit that is broken is reported at once"),
 )
 
 _PLANS: tuple[Entry, ...] = (
     Entry("canonicalize"),
     Entry("cse"),
-    Entry("lower-to-commands"),
+    Entry("lower-to-commands", "blocks become buffers"),
     Entry("expand-recipes", "before scratch is allocated: the rows of a recipe need blocks of their own"),
-    Entry("allocate-scratch"),
-    Entry("tile-composites"),
-    Entry("insert-dma-stages"),
+    Entry("allocate-scratch", "once there is every buffer"),
+    Entry("tile-composites", "the plan of each composite"),
+    Entry("insert-dma-stages", "into the plans"),
     Entry("check-limits", "every limit that is broken is reported at once"),
 )
 
 _APART: tuple[Entry, ...] = (
     Entry("canonicalize"),
     Entry("cse"),
-    Entry("lower-to-commands"),
+    Entry("lower-to-commands", "blocks become buffers"),
     Entry("expand-recipes", "before scratch is allocated: the rows of a recipe need blocks of their own"),
     Entry("double-buffer", "the next scores are stored while this tile's are still being read"),
     Entry("allocate-scratch{reuse=short}", "what takes over bytes waits for those in flight that use them"),
-    Entry("tile-composites"),
-    Entry("insert-dma-stages"),
+    Entry("tile-composites", "the plan of each composite"),
+    Entry("insert-dma-stages", "into the plans"),
     Entry("check-limits", "every limit that is broken is reported at once"),
 )
 """As `_PLANS`, for commands that are to overlap."""
@@ -62,12 +62,12 @@ _APART: tuple[Entry, ...] = (
 _AHEAD: tuple[Entry, ...] = (
     Entry("software-pipeline", "the next tile's scores start before this tile's softmax"),
     Entry("prefetch-loads", "after it, as a product that is early wants its operands earlier still"),
-    Entry("drop-dead-iter-args"),
+    Entry("drop-dead-iter-args", "what was carried only for what starts early now"),
 )
 """What lets iterations overlap."""
 
 _GEMMS: tuple[Entry, ...] = (
-    Entry("raise-k-loops"),
+    Entry("raise-k-loops", "a loop that only accumulates is one GEMM, whose operands stream"),
     Entry("canonicalize", "takes out the loads whose loops are gone"),
     Entry("cse"),
     Entry("shrink-regions", "after the GEMMs, through which it walks from the stores back to the loads"),
@@ -78,16 +78,16 @@ PIPELINES: dict[str, tuple[Entry, ...]] = {
     "composite": (
         *_REGIONS,
         *_GEMMS,
-        Entry("form-composites"),
-        Entry("fuse-epilogues"),
+        Entry("form-composites", "every product becomes a composite"),
+        Entry("fuse-epilogues", "what follows a product joins its composite"),
         *_PLANS,
     ),
     "fused": (
         *_REGIONS,
         *_GEMMS,
         Entry("match-recipes", "before composites are formed, because a recipe takes the product after it"),
-        Entry("form-composites"),
-        Entry("fuse-epilogues"),
+        Entry("form-composites", "every product becomes a composite"),
+        Entry("fuse-epilogues", "what follows a product joins its composite"),
         *_APART,
     ),
     "pipelined": (
@@ -95,7 +95,7 @@ PIPELINES: dict[str, tuple[Entry, ...]] = {
         *_GEMMS,
         Entry("match-recipes{in-loops=load}"),
         Entry("form-composites{in-loops=load}", "loads can be issued early, a stream starts with its product"),
-        Entry("fuse-epilogues"),
+        Entry("fuse-epilogues", "what follows a product joins its composite"),
         Entry("form-tails", "PE_CPU does not wait for what it only issues"),
         *_AHEAD,
         *_APART,
@@ -105,9 +105,18 @@ PIPELINES: dict[str, tuple[Entry, ...]] = {
         *_GEMMS,
         Entry("match-recipes{in-loops=load when=auto}", "not where single ops do an iteration faster"),
         Entry("form-composites{in-loops=load when=auto}", "a GEMM stays a single op where that is cheaper"),
-        Entry("fuse-epilogues"),
+        Entry("fuse-epilogues", "what follows a product joins its composite"),
         Entry("form-tails", "PE_CPU does not wait for what it only issues"),
         *_AHEAD,
         *_APART,
     ),
 }
+
+ABOUT: dict[str, str] = {
+    "primitive": "single-op commands only, as a study's ground to compare with; loads do not hold up PE_CPU",
+    "composite": "GEMMs over all of K as composites, with what follows them lane by lane",
+    "fused": "as composite, and a recipe before a GEMM joins its composite",
+    "pipelined": "as fused, and iterations of a loop overlap",
+    "auto": "as pipelined, but composites only where the cost model finds them cheaper than single ops; the default",
+}
+"""Each pipeline in a line."""
