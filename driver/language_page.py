@@ -1,6 +1,6 @@
 """`docs/language.md`: what of Triton's language kernels may use, and what is refused and why.
 
-Functions, types and modules come from the tables by which the frontend finds them; syntax from the two tables here,
+Functions, types and modules come from the tables by which the frontend finds them; syntax from the tables here,
 whose every row is an example that a test compiles.
 """
 
@@ -48,6 +48,27 @@ SUPPORTED: tuple[Syntax, ...] = (
     Syntax("assignment in an expression", "if (a := n + 1) > 2:\n    tl.store(o, 1.0)", ""),
 )
 
+OWN: tuple[Syntax, ...] = (
+    Syntax(
+        "`al.ref(pointer, shape, strides)`",
+        "a = tl.load(al.ref(x, (3, 40), (n, 1)))\ntl.store(al.ref(o, (3, 40)), a)",
+        "a region of HBM, of any shape, to load from, store to or stream; dense without strides",
+    ),
+    Syntax("`al.wait(*blocks)`", "a = tl.load(al.ref(x, (B,)))\nal.wait(a)", "a command: PE_CPU waits for the blocks"),
+    Syntax(
+        "`al.copy_to(dst, src)`",
+        "a = tl.zeros((B,), tl.float32)\nal.copy_to(a, a + 1.0)\ntl.store(al.ref(o, (B,)), a)",
+        "a command: block `src` is written over block `dst`; one shape, one type",
+    ),
+    Syntax(
+        "`with al.scratch_scope():`",
+        "a = tl.zeros((B,), tl.float32)\nwith al.scratch_scope():\n    b = tl.load(al.ref(x, (B,)))\n"
+        "    al.copy_to(a, b * b)\ntl.store(al.ref(o, (B,)), a)",
+        "no block made inside is used after it; may be nested",
+    ),
+    Syntax("`al.cycles(n)`", "al.cycles(12)", "PE_CPU is busy for n cycles"),
+)
+
 REFUSED: tuple[Syntax, ...] = (
     Syntax("`break`, `continue`", "for i in range(n):\n    break", "Triton has neither; make it a condition"),
     Syntax("`return` in a loop", "for i in range(n):\n    return", "Triton refuses it too"),
@@ -81,6 +102,11 @@ Where Triton leaves a result to the hardware, it is defined here: floats that no
 integer that there is.
 """
 
+_OWN_HEAD = """\
+`from ahbmc import language as al` has, beside all of `tl.`, what writes commands out by hand. A command that is written
+out is issued as it stands there, under every pipeline. Functions that write a block give its name the written value.
+"""
+
 
 def language_page() -> str:
     """The page: types, syntax, functions by module, then what is refused."""
@@ -101,6 +127,7 @@ def language_page() -> str:
     ):
         listed = ", ".join(f"`{name}`" for name in sorted(set(names)) if not name.startswith("_"))
         parts.append(f"- **{title}** {listed}")
+    parts += ["\n## AHBM's own functions\n", _OWN_HEAD, _syntax(OWN)]
     parts += ["\n## Refused\n", "With a message that names the construct, its place and what to write instead.\n"]
     parts.append(_syntax(REFUSED))
     parts += [f"\n`tl.{name}`: {instead}." for name, instead in namespaces.NOT_YET.items()]

@@ -151,5 +151,5 @@ def bind_function(emit: Emitter, tree: syntax.Function, arguments: Arguments) ->
 def check_defined(emit: Emitter, item: Item, name: str) -> Item:
     """The item of a name, unless it has no one value here."""
     if isinstance(item, Undefined):
-        raise emit.fail(f"'{name}' has no value here: {item.reason}", "give it a value before, of the same type")
+        raise emit.fail(f"'{name}' has no value here: {item.reason}", item.hint)
     return item

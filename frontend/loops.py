@@ -297,7 +297,8 @@ class Carried:
 
     def _changes(self, name: str, before: Item, now: Item) -> Exception:
         if isinstance(now, Undefined):
-            return self._emit.fail(f"'{name}' has no value at the end of the loop's body: {now.reason}")
+            message = f"'{name}' has no value at the end of the loop's body: {now.reason}"
+            return self._emit.fail(message, now.hint, site=self._last_binding(name))
         return self._emit.fail(
             f"'{name}' is {describe(before)} before the loop and {describe(now)} after its body",
             "what a run-time loop carries keeps its type; tl.static_range unrolls a loop",

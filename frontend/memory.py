@@ -261,29 +261,6 @@ def _ref(emit: Emitter, pointer: Item, shape: tuple[int, ...], strides: Item) ->
     return Region(emit.insert(made).results[0], element, shape)
 
 
-def _wait(emit: Emitter, values: tuple[Item, ...]) -> Item:
-    waited = [v for item in values for v in (item if isinstance(item, tuple) else (item,))]
-    for item in waited:
-        if not isinstance(item, Value):
-            raise TypeFault(f"only a value can be waited for, not {describe(item)}")
-    emit.insert(tl.WaitOp(*(v.ssa for v in waited if isinstance(v, Value))))
-    return None
-
-
-def _cycles(emit: Emitter, n: int) -> Item:
-    if n < 0:
-        raise TypeFault(f"{n} cycles")
-    emit.insert(tl.CyclesOp(n))
-    return None
-
-
-def _copy_to(emit: Emitter, source: Value, destination: Value) -> Item:
-    if not isinstance(destination.element, DType):
-        raise TypeFault(f"the destination is {describe(destination)}")
-    whole = emit.broadcast(emit.cast(source, destination.element), destination.shape)
-    return emit.make(tl.CopyToOp(whole.ssa, destination.ssa), destination.type)
-
-
 MEMORY: tuple[Builtin, ...] = (
     row(
         "load",
@@ -304,9 +281,4 @@ MEMORY: tuple[Builtin, ...] = (
 METHODS: dict[str, Builtin] = {"advance": row("advance", "base, offsets", _advance)}
 """What `block_pointer.name(...)` calls."""
 
-OWN_MEMORY: tuple[Builtin, ...] = (
-    row("ref", "pointer, shape: shape, strides: item = None", _ref),
-    row("wait", "*values", _wait),
-    row("cycles", "n: int", _cycles),
-    row("copy_to", "source: block, destination: block", _copy_to, writes="destination"),
-)
+REF: Builtin = row("ref", "pointer, shape: shape, strides: item = None", _ref)

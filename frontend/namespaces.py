@@ -65,6 +65,7 @@ _LIBRARY = ("standard.tl", "reductions.tl", "rearranging.tl", "random.tl", "scal
 # Functions of Triton that this language lacks as yet -> what a kernel can do instead.
 NOT_YET: dict[str, str] = {
     "inline_asm_elementwise": "leave it out: this machine has no counterpart",
+    **dict.fromkeys(("send", "recv", "recv_async", "all_reduce"), "programs of different PEs meet in HBM as yet"),
 }
 
 

@@ -12,10 +12,13 @@ from xdsl.ir import Block, Region
 from . import merging, operators, scopes, syntax, tables
 from .calls import Arguments, bind_function, is_constexpr
 from .expressions import Expressions, Frame
+from .scratch import Scope
 from .types import TypeFault, type_of_number
-from .values import Item, JitFunction, Undefined, Value, describe
+from .values import Item, JitFunction, ScratchScope, Undefined, Value, describe
 
 _DEEPEST_CALL = 64
+_SCOPES = "`with al.scratch_scope():` is the only one that a kernel can open"
+_KEEP = "make the block before the scope and write to it with al.copy_to(dst, src), or use it inside"
 
 
 @dataclass(frozen=True)
@@ -144,11 +147,38 @@ class Statements(Expressions):
             return
         self.bind(statement.target, item.known if isinstance(item, Value) and item.known is not None else item)
 
+    # Scratch scopes -------------------------------------------------------------------------------
+
+    def _with(self, statement: syntax.With) -> None:
+        """A scratch scope: blocks that are made in it have no name after it."""
+        for context, target in statement.items:
+            if not isinstance(self.evaluate(context), ScratchScope):
+                raise self.emit.unsupported("`with`", _SCOPES, site=self.site(statement))
+            if target is not None:
+                message, hint = "al.scratch_scope() gives nothing that could have a name", "leave `as` out"
+                raise self.emit.fail(message, hint, site=self.site(target))
+        if scopes.returns(statement.body):
+            raise self.emit.unsupported("`return` inside a scratch scope", site=self.site(statement))
+        self.at(statement)
+        if self.emit.into is None:
+            raise TypeFault("a scratch scope is one of kernel time")
+        scope = Scope(self.emit.into)
+        self.run(statement.body)
+        made = scope.made()
+        line = self.frame.module.text.position(statement.span[0])[0]
+        gone = Undefined(f"it was made in the scratch scope of line {line}, which has ended", _KEEP)
+        for name, item in self.frame.names.items():
+            if scope.holds(item, made):
+                self.frame.names[name] = gone
+
     # Effects and checks ---------------------------------------------------------------------------
 
     def _evaluate(self, statement: syntax.Evaluate) -> None:
-        if not isinstance(statement.value, syntax.Constant):
-            self.evaluate(statement.value)
+        if isinstance(statement.value, syntax.Constant):
+            return
+        if isinstance(self.evaluate(statement.value), ScratchScope):
+            message = "a scratch scope that nothing is in"
+            raise self.emit.fail(message, "write `with al.scratch_scope():`", site=self.site(statement))
 
     def _assert(self, statement: syntax.Assert) -> None:
         """A condition known at compile time is checked; one of kernel time says nothing to the machine."""
@@ -279,13 +309,13 @@ class Statements(Expressions):
         syntax.Assert: _assert,
         syntax.Raise: _raise,
         syntax.Pass: _pass,
+        syntax.With: _with,
     }
 
 
 WRITERS = frozenset(b.name for b in (*tables.LANGUAGE, *tables.OWN) if b.writes is not None)
 
 _KEYWORDS: dict[type[Any], str] = {
-    syntax.With: "with",
     syntax.Function: "def",
     syntax.Import: "import",
     syntax.ImportFrom: "import",

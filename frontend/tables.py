@@ -8,9 +8,10 @@ from . import descriptors, hints, libdevice, memory
 from .along_axis import ALONG_AXIS
 from .atomics import ATOMICS
 from .builtin import Builtin
+from .commands import COMMANDS
 from .hints import PYTHON, TRITON
 from .mathematics import ELEMENTWISE, MATHEMATICS
-from .memory import MEMORY, OWN_MEMORY
+from .memory import MEMORY, REF
 from .products import PRODUCTS
 from .shapes import SHAPES
 
@@ -25,7 +26,7 @@ LANGUAGE: tuple[Builtin, ...] = (
     *ELEMENTWISE,
     *hints.HINTS,
 )
-OWN: tuple[Builtin, ...] = OWN_MEMORY
+OWN: tuple[Builtin, ...] = (REF, *COMMANDS)
 MATH: tuple[Builtin, ...] = hints.MATH
 CLASSES: tuple[Builtin, ...] = hints.CLASSES
 STANDARD: tuple[Builtin, ...] = hints.STANDARD

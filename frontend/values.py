@@ -146,10 +146,16 @@ class Iteration:
 
 
 @dataclass(frozen=True)
+class ScratchScope:
+    """`al.scratch_scope()`, which only `with` can open."""
+
+
+@dataclass(frozen=True)
 class Undefined:
-    """The state of a name that has no one value here; `reason` says why, for when it is used."""
+    """The state of a name that has no one value here; `reason` says why, for when it is used, and `hint` what to do."""
 
     reason: str
+    hint: str = "give it a value before, of the same type"
     span: syntax.Span = field(default=(0, 0), compare=False)
 
 
@@ -165,6 +171,7 @@ Item: TypeAlias = Union[
     JitFunction,
     Method,
     Iteration,
+    ScratchScope,
     Undefined,
     "Builtin",
     DType,
@@ -229,6 +236,8 @@ def describe(item: Item) -> str:
             return "a method"
         case Iteration():
             return "a range"
+        case ScratchScope():
+            return "a scratch scope"
         case Undefined():
             return "an undefined name"
         case DType() | PointerType() | BlockType():

@@ -399,9 +399,14 @@ def cycles(n: Any) -> Any:
     _outside("cycles")
 
 
-def copy_to(source: Any, destination: Any) -> Any:
-    """Copy one block into another, in place."""
+def copy_to(dst: Any, src: Any) -> Any:
+    """Copy block `src` into block `dst`, in place, as one command. Shapes and types must be the same."""
     _outside("copy_to")
+
+
+def scratch_scope() -> Any:
+    """`with scratch_scope():` says that no block made inside is used after it; their scratch is free at its end."""
+    _outside("scratch_scope")
 
 
 math = sys.modules[__name__]  # Triton has the same functions under `tl.math`

@@ -214,14 +214,16 @@ class WaitOp(IRDLOperation):
 
 @irdl_op_definition
 class CopyToOp(IRDLOperation):
-    """`al.copy_to`: the destination block with the source written into it."""
+    """`al.copy_to`: the destination block with the source written into it. The command is the programmer's, so it stays
+    even where nothing reads the block.
+    """
 
     name = "tl.copy_to"
 
     source = operand_def(TensorType)
     destination = operand_def(TensorType)
     result = result_def(TensorType)
-    traits = traits_def(Pure())
+    traits = traits_def(MemoryWriteEffect())
     assembly_format = "$source `,` $destination attr-dict `:` type($source) `,` type($destination) `->` type($result)"
 
     def __init__(self, source: SSAValue, destination: SSAValue):

@@ -161,8 +161,12 @@ def _keep(e: Emission, op: Operation) -> None:
 
 
 def _copy_to(e: Emission, op: Operation) -> None:
+    """The one command that was asked for, also where a fill would do."""
     assert isinstance(op, tl.CopyToOp)
-    e.write(op.source, e.buffer(op.result))
+    if e.residences[op.source] is Residence.INDEX:
+        e.write(op.source, e.buffer(op.result))
+    else:
+        e.insert(ahbm.CopyOp(e.viewed(op.source), e.buffer(op.result)))
 
 
 def _dot(e: Emission, op: Operation) -> None:

@@ -145,7 +145,7 @@ FLOW: list[tuple[str, str, list[float]]] = [
      "a = tl.load(al.ref(x + 1, (2, 3), (10, 1)))\nal.wait(a)\nal.cycles(3)\ntl.store(al.ref(y, (2, 3)), a)",
      [1, 2, 3, 11, 12, 13]),
     ("a copy rebinds its destination",
-     "a = tl.load(al.ref(x, (2,)))\nb = a * 0 + 9\nal.copy_to(a, b)\ntl.store(al.ref(y, (2,)), b)",
+     "a = tl.load(al.ref(x, (2,)))\nb = a * 0 + 9\nal.copy_to(b, a)\ntl.store(al.ref(y, (2,)), b)",
      [0, 1]),
     ("block pointers at an edge",
      "p = tl.make_block_ptr(x, (3, n), (8, 1), (1, 0), (2, 4), (1, 0))\np = tl.advance(p, (1, 2))\n"

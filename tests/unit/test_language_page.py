@@ -2,22 +2,47 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from ahbmc.backend_sim.numerics.device import run_device
+from ahbmc.backend_sim.numerics.dtypes import Array
+from ahbmc.backend_sim.numerics.reference import run_reference
 from ahbmc.dialects.errors import AhbmcError, Category
-from ahbmc.driver.language_page import REFUSED, SUPPORTED, Syntax, language_page
+from ahbmc.driver.language_page import OWN, REFUSED, SUPPORTED, Syntax, language_page
 from ahbmc.frontend import compile_kernel, namespaces, tables
 from ahbmc.frontend.types import DTYPES
+from ahbmc.passes import build_pipeline, run_pipeline
+from xdsl.dialects.builtin import ModuleOp
 
 
-def compiled(row: Syntax) -> None:
+def compiled(row: Syntax) -> ModuleOp:
     body = "\n".join(f"    {line}" for line in row.lines.splitlines())
-    text = f"import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef k(x, o, n, B: tl.constexpr):\n{body}\n"
-    compile_kernel(text, "k.py", "k", {"x": "*fp32", "o": "*fp32", "n": "i32"}, {"B": 4}).verify()
+    head = "import triton\nimport triton.language as tl\nfrom ahbmc import language as al\n\n\n"
+    text = f"{head}@triton.jit\ndef k(x, o, n, B: tl.constexpr):\n{body}\n"
+    module = compile_kernel(text, "k.py", "k", {"x": "*fp32", "o": "*fp32", "n": "i32"}, {"B": 4})
+    module.verify()
+    return module
 
 
 @pytest.mark.parametrize("row", SUPPORTED, ids=lambda row: row.name)
 def test_what_is_supported_compiles(row: Syntax) -> None:
     compiled(row)
+
+
+@pytest.mark.parametrize("row", OWN, ids=lambda row: row.name)
+@pytest.mark.parametrize("pipeline", ["primitive", "auto"])
+def test_own_functions_run(row: Syntax, pipeline: str) -> None:
+    """On the device, with the values of the kernel as it is written."""
+    module = compiled(row)
+    found: list[dict[str, Array]] = []
+    for run in (run_reference, run_device):
+        arrays = {"x": np.linspace(-1, 2, 4096, dtype=np.float32), "o": np.zeros(4096, np.float32)}
+        run(module, [*arrays.values(), 40], (1,))
+        found.append(arrays)
+        if run is run_reference:
+            run_pipeline(module, build_pipeline(pipeline))
+    np.testing.assert_allclose(found[1]["o"], found[0]["o"], rtol=1e-5, atol=1e-5)
+    assert found[0]["o"].any() == ("tl.store" in row.lines)
 
 
 @pytest.mark.parametrize("row", REFUSED, ids=lambda row: row.name)

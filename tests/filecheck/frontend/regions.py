@@ -21,7 +21,7 @@ def streamed(x, y, stride):
     al.wait(a)
     al.cycles(12)
     b = tl.zeros((24, 33), tl.float16)
-    al.copy_to(a, b)
+    al.copy_to(b, a)
     tl.store(al.ref(y, (24, 33)), b)
 
 

@@ -1,0 +1,115 @@
+"""AHBM's own functions: a wrong use is one error at its place, with what to write instead; scopes give up blocks."""
+
+from __future__ import annotations
+
+import pytest
+from ahbmc.dialects import ahbm
+from ahbmc.passes import build_pipeline, run_pipeline
+from ahbmc.passes.analysis.scratch import size_of
+from support_frontend import FILE, compiled, ran, report
+
+BLOCK = "a = tl.zeros((B,), tl.float32)\n"
+SCOPE = "with al.scratch_scope():\n    "
+
+# (what it shows, body, where, what is under the caret, part of the message, part of the hint)
+CASES: list[tuple[str, str, str, str, str, str]] = [
+    ("a copy to another shape", BLOCK + "al.copy_to(a, tl.zeros((8,), tl.float32))", "7:5",
+     "al.copy_to(a, tl.zeros((8,), tl.float32))", "'dst' has the shape [16], 'src' [8]", "of this shape"),
+    ("a copy to another type", BLOCK + "al.copy_to(a, tl.zeros((B,), tl.int32))", "7:5",
+     "al.copy_to(a, tl.zeros((B,), tl.int32))", "'dst' holds fp32, 'src' i32", "cast first"),
+    ("a copy to HBM", BLOCK + "r = al.ref(x, (B,))\nal.copy_to(r, a)", "8:5", "al.copy_to(r, a)",
+     "'dst' is a region of fp32 [16]", "tl.store"),
+    ("a copy from HBM", BLOCK + "al.copy_to(a, al.ref(x, (B,)))", "7:5", "al.copy_to(a, al.ref(x, (B,)))",
+     "'src' is a region of fp32 [16]", "tl.load"),
+    ("a copy of a number", BLOCK + "al.copy_to(a, 3.0)", "7:5", "al.copy_to(a, 3.0)", "'src' is the number 3.0", ""),
+    ("nothing to wait for", "al.wait()", "6:5", "al.wait()", "nothing to wait for", "al.wait(a, b)"),
+    ("a wait for a region", "al.wait(al.ref(x, (B,)))", "6:5", "al.wait(al.ref(x, (B,)))",
+     "only a value can be waited for, not a region", ""),
+    ("less than no time", "al.cycles(-1)", "6:5", "al.cycles(-1)", "-1 cycles", ""),
+    ("time that is not known", "al.cycles(n)", "6:15", "n", "a compile-time constant is needed", "tl.constexpr"),
+    ("a region of run-time size", "al.ref(x, (n,))", "6:16", "n,", "a compile-time constant is needed", ""),
+    ("strides of another rank", "al.ref(x, (B, B), (B,))", "6:5", "al.ref(x, (B, B), (B,))", "1 strides for 2 axes",
+     ""),
+    ("a block after its scope", SCOPE + BLOCK + "tl.store(al.ref(y, (B,)), a)", "8:31", "a",
+     "'a' has no value here: it was made in the scratch scope of line 6, which has ended", "al.copy_to(dst, src)"),
+    ("a name bound anew in a scope", BLOCK + SCOPE + "a = a + 1.0\ntl.store(al.ref(y, (B,)), a)", "9:31", "a",
+     "it was made in the scratch scope of line 7", "al.copy_to(dst, src)"),
+    ("a block after the inner scope", f"{SCOPE}{SCOPE.replace(chr(10), chr(10) + '    ')}{BLOCK}    b = a + 1.0",
+     "9:13", "a", "it was made in the scratch scope of line 7", ""),
+    ("a block in a tuple", f"{SCOPE}p = (n, tl.zeros((B,), tl.float32))\nq = p[0]", "8:9", "p",
+     "it was made in the scratch scope of line 6", ""),
+    ("a block that a loop of the scope has made", BLOCK + SCOPE + "for i in range(n):\n        a = a + 1.0\n"
+     "tl.store(al.ref(y, (B,)), a)", "10:31", "a", "it was made in the scratch scope of line 7", ""),
+    ("a loop that carries on a block of a scope",
+     BLOCK + "for i in range(n):\n    with al.scratch_scope():\n        a = a + 1.0", "9:13", "a = a + 1.0",
+     "'a' has no value at the end of the loop's body: it was made in the scratch scope of line 8", ""),
+    ("a name for a scope", "with al.scratch_scope() as s:\n    pass", "6:32", "s", "gives nothing", "leave `as` out"),
+    ("a scope that is not opened", "al.scratch_scope()", "6:5", "al.scratch_scope()", "nothing is in",
+     "with al.scratch_scope():"),
+    ("another context", "with al.cycles(3):\n    pass", "6:5", "with al.cycles(3):", "`with`", "al.scratch_scope()"),
+    ("a return in a scope", "with al.scratch_scope():\n    if n > 3:\n        return", "6:5",
+     "with al.scratch_scope():", "`return` inside a scratch scope", ""),
+    ("a message to another PE", "al.send(x)", "6:8", "send", "not supported in a kernel: ahbmc.language.send", "HBM"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("shows", "body", "where", "marked", "message", "hint"), CASES, ids=[c[0] for c in CASES])
+def test_a_wrong_use_is_one_error(shows: str, body: str, where: str, marked: str, message: str, hint: str) -> None:
+    """The name of the case says what is wrong; the caret marks exactly the text that is."""
+    lines = report(body).splitlines()
+    caret = lines[2]
+    assert lines[0].startswith(f"{FILE}:{where}: error: ")
+    assert message in lines[0]
+    assert lines[1][caret.index("^") : caret.rindex("^") + 1] == marked
+    assert hint in "\n".join(lines[3:])
+    assert sum("error:" in line for line in lines) == 1
+
+
+# (what it shows, body, what is stored to y)
+KEPT: list[tuple[str, str, list[float]]] = [
+    ("what is copied to a block from outside", BLOCK + SCOPE + "al.copy_to(a, a + 1.0)\ntl.store(al.ref(y, (B,)), a)",
+     [1] * 16),
+    ("through a loop of the scope",
+     BLOCK + SCOPE + "for i in range(n):\n        al.copy_to(a, a + 1.0)\ntl.store(al.ref(y, (B,)), a)", [5] * 16),
+    ("through a `while` of the scope",
+     BLOCK + SCOPE + "i = n\n    while i > 0:\n        al.copy_to(a, a + 1.0)\n        i -= 1\n"
+     "tl.store(al.ref(y, (B,)), a)", [5] * 16),
+    ("through a branch of the scope",
+     BLOCK + SCOPE + "if n > 3:\n        al.copy_to(a, a + 1.0)\ntl.store(al.ref(y, (B,)), a)", [1] * 16),
+    ("through scopes in a loop",
+     BLOCK + "for i in range(n):\n    with al.scratch_scope():\n        b = a + 2.0\n        al.copy_to(a, b)\n"
+     "tl.store(al.ref(y, (B,)), a)", [10] * 16),
+    ("through nested scopes",
+     BLOCK + SCOPE + "b = a + 1.0\n    with al.scratch_scope():\n        c = b + 1.0\n        al.copy_to(b, c)\n"
+     "    al.copy_to(a, b)\ntl.store(al.ref(y, (B,)), a)", [2] * 16),
+    ("scalars, which PE_CPU keeps", SCOPE + "m = n + 1\ntl.store(y, m)", [6]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("shows", "body", "expected"), KEPT, ids=[c[0] for c in KEPT])
+def test_what_outlives_a_scope(shows: str, body: str, expected: list[float]) -> None:
+    assert ran(body)[: len(expected)] == expected
+
+
+def scratch_of(body: str) -> int:
+    """The bytes of scratch that a kernel takes."""
+    module = compiled(body)
+    run_pipeline(module, build_pipeline("primitive"))
+    ends = [
+        op.offset.value.data + size_of(op.result.type)
+        for op in module.walk()
+        if isinstance(op, ahbm.AllocOp) and op.offset is not None
+    ]
+    return max(ends)
+
+
+def test_scopes_one_after_another_share_their_scratch() -> None:
+    """Eight scopes, each with two blocks of 4 KiB beside one from outside: never more than the three at a time."""
+    part = """
+with al.scratch_scope():
+    b = tl.load(al.ref(x + {0}, (32, 32)))
+    c = tl.exp(b) * 3.0
+    al.copy_to(a, a + b * c)
+"""
+    body = "a = tl.zeros((32, 32), tl.float32)" + "".join(part.format(n) for n in range(8))
+    assert scratch_of(body + "tl.store(al.ref(y, (32, 32)), a)") <= 3 * 4096
