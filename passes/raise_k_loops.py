@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from xdsl.context import Context
-from xdsl.dialects import func, scf
+from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -15,10 +17,13 @@ from ..dialects import tl
 from ..dialects.region import RegionOp
 from ..dialects.remarks import remark
 from ..dialects.shapes import shape_of
-from .analysis.affine import AffineAnalysis, is_inside, is_normal
+from .analysis.affine import AffineAnalysis, is_normal
 from .analysis.materialise import Materialiser
-from .analysis.poly import Poly
-from .analysis.region_form import Axis, RegionForm, read, write
+from .analysis.region_form import RegionForm, read, write
+from .loops.refused import Refused
+from .loops.sums_of_dots import Product, products_of
+from .loops.whole_k import backwards, runs_backwards, whole_k
+from .raise_regions import uniform_number
 
 
 @dataclass(frozen=True)
@@ -30,11 +35,13 @@ class RaiseKLoopsPass(ModulePass):
     after:   %acc = tl.gemm %ra_all, %rb_all acc(%zero)
 
     The K size of the regions is trip * BLOCK_K, at run time; the bound of K in them is the bound of the first
-    iteration.
+    iteration. A loop that runs backwards is turned round. An operand that moves on by more than a block, as with split
+    K, gets a folded K axis, and its bound counts the valid lanes of all blocks. A loop of several sums, or of several
+    dots in one sum, becomes as many GEMMs. What scales the product alike in every iteration is done once, after the
+    GEMM.
 
-    needs:   `raise-regions`, `dot-accumulate` and `drop-dead-iter-args`. The loop carries the accumulator alone; both
-             operands of the dot are loads of regions without another user that move on by one block of K per
-             iteration; the body does nothing else.
+    needs:   `raise-regions`, `dot-accumulate` and `drop-dead-iter-args`. All that the loop carries are sums of dots;
+             both operands of a dot are loads of regions for the dots of the loop alone; the body does nothing else.
     keeps:   values within the rounding of the accumulation. Every loop with a dot that is not raised leaves a remark
              with the reason.
     options: none
@@ -55,9 +62,10 @@ class RaiseKLoopsPass(ModulePass):
                 plan = _plan(loop, analysis)
                 if isinstance(plan, str):
                     remark(op, self.name, "dot", "refused", plan, dots[0].location)
-                else:
-                    remark(op, self.name, "dot", "raised", location=dots[0].location)
-                    _apply(loop, plan, analysis)
+                    continue
+                for dot in dots:
+                    remark(op, self.name, "dot", "raised", location=dot.location)
+                _apply(loop, plan, analysis)
 
 
 def _dots(loop: scf.ForOp) -> list[tl.DotOp]:
@@ -73,126 +81,117 @@ def _loop_around(op: Operation) -> scf.ForOp | None:
 
 
 @dataclass(frozen=True)
-class _Plan:
-    dot: tl.DotOp
+class _Gemm:
+    """A product of the loop over the whole of K."""
+
+    product: Product
     a: RegionForm
     b: RegionForm
-    trip: Poly
 
 
-class _Refused(Exception):
-    """Why a loop is not raised; caught in `_plan`, so that each condition reads as one line."""
+_Plan: TypeAlias = tuple[tuple[_Gemm, ...], ...]
+"""For every carried value of a loop the GEMMs that it is the sum of."""
 
 
 def _plan(loop: scf.ForOp, analysis: AffineAnalysis) -> _Plan | str:
     """What the loop comes to, or why it stays."""
     try:
         if not is_normal(loop):
-            raise _Refused("the loop does not run from 0 by 1")
-        dot = _the_dot(loop)
-        a, b = _operand(dot.a, analysis), _operand(dot.b, analysis)
-        block_k = shape_of(dot.a.type)[1]
-        whole_a = _whole(a, 1, block_k, "a", loop, analysis)
-        whole_b = _whole(b, 0, block_k, "b", loop, analysis)
-        _check_effects(loop, dot)
-        return _Plan(dot, whole_a, whole_b, analysis.trip(loop))
-    except _Refused as refusal:
+            raise Refused("the loop does not run from 0 by 1")
+        if not loop.iter_args:
+            raise Refused("nothing is carried")
+        sums = [products_of(loop, n) for n in range(len(loop.iter_args))]
+        dots = [product.dot for products in sums for product in products]
+        loads = [load for dot in dots for load in (_load_of(dot.a), _load_of(dot.b))]
+        _check_loads(loop, dots, loads)
+        plan = tuple(tuple(_gemm(product, loop, analysis) for product in products) for products in sums)
+        _check_effects(loop, loads)
+        return plan
+    except Refused as refusal:
         return str(refusal)
 
 
-def _the_dot(loop: scf.ForOp) -> tl.DotOp:
-    """The one dot that adds to the one carried value."""
-    block = loop.body.block
-    if len(loop.iter_args) != 1:
-        raise _Refused(f"{len(loop.iter_args)} carried values" if loop.iter_args else "nothing is carried")
-    carried, last = block.args[1], block.last_op
-    assert last is not None
-    dot = last.operands[0].owner
-    if not isinstance(dot, tl.DotOp) or dot.acc is not carried:
-        raise _Refused("no dot into the carried accumulator")
+def _gemm(product: Product, loop: scf.ForOp, analysis: AffineAnalysis) -> _Gemm:
+    dot = product.dot
     if dot.is_batch:
-        raise _Refused("a batch of products")
-    if not carried.has_one_use() or not dot.result.has_one_use():
-        raise _Refused("the accumulator is read inside the loop")
-    return dot
+        raise Refused("a batch of products")
+    a, b = _operand(dot.a, analysis), _operand(dot.b, analysis)
+    block_k = shape_of(dot.a.type)[1]
+    if runs_backwards(a, 1, block_k, loop, analysis) and runs_backwards(b, 0, block_k, loop, analysis):
+        a, b = backwards(a, loop, analysis), backwards(b, loop, analysis)
+    return _Gemm(product, whole_k(a, 1, block_k, "a", loop, analysis), whole_k(b, 0, block_k, "b", loop, analysis))
 
 
-def _operand(value: SSAValue, analysis: AffineAnalysis) -> RegionForm:
-    """The region that an operand of the dot is loaded from, its axes in the order of the operand."""
-    order: tuple[int, ...] = (0, 1)
-    if isinstance(value.owner, tl.TransOp) and value.has_one_use():
-        order = value.owner.permutation
+def _load_of(value: SSAValue) -> tl.LoadRegionOp:
+    """The load that an operand of a dot, or what it is the transpose of, comes from."""
+    if isinstance(value.owner, tl.TransOp):
         value = value.owner.operand
     load = value.owner
     if not isinstance(load, tl.LoadRegionOp):
         source = load.name if isinstance(load, Operation) else "a carried value"
-        raise _Refused(f"an operand comes from {source}")
-    if not value.has_one_use():
-        raise _Refused("a loaded operand has another user")
-    region = load.region.owner
+        raise Refused(f"an operand comes from {source}")
+    return load
+
+
+def _operand(value: SSAValue, analysis: AffineAnalysis) -> RegionForm:
+    """The region that an operand of the dot is loaded from, its axes in the order of the operand."""
+    region = _load_of(value).region.owner
     if not isinstance(region, RegionOp):
-        raise _Refused("an operand is loaded from a region that is not made here")
-    return read(region, analysis).permuted(order)
+        raise Refused("an operand is loaded from a region that is not made here")
+    form = read(region, analysis)
+    return form.permuted(value.owner.permutation) if isinstance(value.owner, tl.TransOp) else form
 
 
-def _check_effects(loop: scf.ForOp, dot: tl.DotOp) -> None:
-    """Nothing in the body may touch memory but the two loads of the dot."""
-    loads = {each.operand.owner if isinstance(each := v.owner, tl.TransOp) else each for v in (dot.a, dot.b)}
+def _check_loads(loop: scf.ForOp, dots: Sequence[tl.DotOp], loads: Sequence[tl.LoadRegionOp]) -> None:
+    """The loads are the loop's own and for the dots alone."""
+    for load in loads:
+        if load.parent_op() is not loop:
+            raise Refused("an operand is loaded outside of the loop")
+        users = {use.operation for use in load.result.uses}
+        turned = [user for user in users if isinstance(user, tl.TransOp)]
+        users.update(use.operation for user in turned for use in user.result.uses)
+        if not users <= {*dots, *turned}:
+            raise Refused("a loaded operand has another user")
+
+
+def _check_effects(loop: scf.ForOp, loads: Sequence[tl.LoadRegionOp]) -> None:
+    """Nothing in the body may touch memory but the loads of the dots."""
     for op in loop.body.block.ops:
-        if op in loads or isinstance(op, scf.YieldOp) or is_side_effect_free(op):
-            continue
-        raise _Refused(f"the loop also has {op.name}")
-    if any(isinstance(load, Operation) and load.parent_op() is not loop for load in loads):
-        raise _Refused("an operand is loaded outside of the loop")
-
-
-def _whole(form: RegionForm, k: int, block_k: int, name: str, loop: scf.ForOp, analysis: AffineAnalysis) -> RegionForm:
-    """The region of all iterations, from the one of iteration t; `k` is its K axis."""
-    counter = loop.body.block.args[0]
-    named = [leaf for p in form.polys() for leaf in analysis.symbols.leaves(p) if leaf is not counter]
-    if any(is_inside(leaf, loop) for leaf in (*named, *form.values())):
-        raise _Refused(f"the address or a bound of {name} depends on a value of the loop")
-    t = analysis.symbols.number(counter)
-    split, axis = form.offset.split(t), form.axes[k]
-    if split is None:
-        raise _Refused(f"the address of {name} is not linear in the iteration")
-    first, advance = split
-    if axis.kind != "affine":
-        raise _Refused(f"the K axis of {name} is {axis.kind}")
-    if axis.lowers:
-        raise _Refused(f"the K axis of {name} has a lower bound")
-    if form.pad is not None:
-        raise _Refused(f"{name} is padded with something else than 0")
-    if advance != axis.stride * Poly.of(block_k):
-        raise _Refused(f"{name} does not move on by one block of K ({block_k} lanes) per iteration")
-    axis = replace(axis, uppers=_first_bounds(axis, block_k, name, t))
-    start = replace(form, offset=first).with_axis(k, axis)
-    if not all(analysis.is_invariant(p, loop) for p in start.polys()):
-        raise _Refused(f"{name} changes otherwise than along K from one iteration to the next")
-    return start.with_axis(k, replace(axis, size=analysis.trip(loop) * Poly.of(block_k)))
-
-
-def _first_bounds(axis: Axis, block_k: int, name: str, t: int) -> tuple[Poly, ...]:
-    """The upper bounds of K in the first iteration; all must fall by one block per iteration."""
-    bounds: list[Poly] = []
-    for bound in axis.uppers:
-        split = bound.split(t)
-        if split is None or split[1] != Poly.of(-block_k):
-            raise _Refused(f"the K bound of {name} does not fall by {block_k} per iteration")
-        bounds.append(split[0])
-    return tuple(bounds)
+        if op not in loads and not isinstance(op, scf.YieldOp) and not is_side_effect_free(op):
+            raise Refused(f"the loop also has {op.name}")
 
 
 def _apply(loop: scf.ForOp, plan: _Plan, analysis: AffineAnalysis) -> None:
-    """Put the GEMM in the place of the loop."""
-    maker = Materialiser(analysis.symbols, loop, plan.dot.location)
-    a, b = write(plan.a, maker).result, write(plan.b, maker).result
-    kind = plan.dot.result.type
-    op = tl.GemmOp(a, b, loop.iter_args[0], kind)
-    # Who takes the GEMM apart again takes the kernel's own block of K.
-    op.attributes["block_k"] = IntegerAttr(shape_of(plan.dot.a.type)[1], i64)
-    gemm = maker.insert(op)
-    gemm.name_hint = loop.results[0].name_hint
-    loop.results[0].replace_all_uses_with(gemm)
+    """Put the GEMMs in the place of the loop."""
+    for total, result, gemms in zip(loop.iter_args, loop.results, plan, strict=True):
+        for gemm in gemms:
+            maker = Materialiser(analysis.symbols, loop, gemm.product.dot.location)
+            total = _add(total, gemm, maker)
+        total.name_hint = result.name_hint
+        result.replace_all_uses_with(total)
     loop.detach()
     loop.erase()
+
+
+def _add(total: SSAValue, gemm: _Gemm, maker: Materialiser) -> SSAValue:
+    """`total` and the GEMM over the whole of K."""
+    dot, after = gemm.product.dot, gemm.product.after
+    a, b = write(gemm.a, maker).result, write(gemm.b, maker).result
+    op = tl.GemmOp(a, b, None if after else total, dot.result.type)
+    # Who takes the GEMM apart again takes the kernel's own block of K.
+    op.attributes["block_k"] = IntegerAttr(shape_of(dot.a.type)[1], i64)
+    now: dict[SSAValue, SSAValue] = {dot.result: maker.insert(op)}
+    for number, each in enumerate(after):
+        product = next(v for v in each.operands if v in now)
+        if number == len(after) - 1:
+            if isinstance(each, arith.AddfOp | arith.AddiOp) and _is_zero(total):
+                return now[product]
+            now.update((v, total) for v in each.operands if v is not product)
+        copy = each.clone(now)
+        now[each.results[0]] = maker.insert(copy)
+    return now[gemm.product.total]
+
+
+def _is_zero(value: SSAValue) -> bool:
+    number = uniform_number(value)
+    return number is not None and number.value.data == 0

@@ -173,6 +173,18 @@ class AffineAnalysis:
             self._natural_meaning(self.symbols.meanings[n]) for n in poly.symbols()
         )
 
+    def is_positive(self, poly: Poly) -> bool:
+        """`poly` is known to be 1 or more."""
+        return self.is_natural(poly) and any(
+            all(self._positive_meaning(self.symbols.meanings[n]) for n in monomial) for monomial in poly.terms
+        )
+
+    def _positive_meaning(self, meaning: Meaning) -> bool:
+        if not isinstance(meaning, SSAValue):
+            return False
+        at = meaning.owner
+        return isinstance(at, tl.NumProgramsOp) or (isinstance(at, Block) and _least(meaning, at) > 0)
+
     def _natural_meaning(self, meaning: Meaning) -> bool:
         if isinstance(meaning, Positive):
             return True
@@ -181,7 +193,7 @@ class AffineAnalysis:
         op = meaning.owner
         match op:
             case Block():
-                return _is_natural_argument(meaning, op)
+                return _least(meaning, op) >= 0
             case tl.ProgramIdOp() | tl.NumProgramsOp():
                 return True
             case arith.MaxSIOp():
@@ -430,12 +442,14 @@ def _renumbered(known: Affine, shape: tuple[int, ...], places: list[int]) -> Aff
     )
 
 
-def _is_natural_argument(value: SSAValue, block: Block) -> bool:
-    """The counter of a normal loop, or an argument that the launch is known to give a number of 0 or more."""
+def _least(value: SSAValue, block: Block) -> int:
+    """What a block argument is known not to be less than; -1 where nothing is known. The counter of a normal loop is
+    never negative, and the launch may have given an argument's value.
+    """
     at = block.parent_op()
     if isinstance(at, scf.ForOp):
-        return value is block.args[0] and is_normal(at)
+        return 0 if value is block.args[0] and is_normal(at) else -1
     if not isinstance(at, func.FuncOp) or at.arg_attrs is None:
-        return False
+        return -1
     fact = at.arg_attrs.data[block.args.index(value)].data.get("ahbm.value")
-    return isinstance(fact, IntegerAttr) and fact.value.data >= 0
+    return fact.value.data if isinstance(fact, IntegerAttr) else -1

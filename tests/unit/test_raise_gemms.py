@@ -14,6 +14,7 @@ A = "tl.load(ap, mask=(om[:, None] < M) & (ok[None, :] < K - k * BK), other=0.0)
 B = "tl.load(bp, mask=(ok[:, None] < K - k * BK) & (on[None, :] < N), other=0.0)"
 A_AT = "tl.load(a + om[:, None] * K + kk[None, :], mask=(om[:, None] < M) & (kk[None, :] < K), other=0.0)"
 B_AT = "tl.load(b + kk[:, None] * N + on[None, :], mask=(kk[:, None] < K) & (on[None, :] < N), other=0.0)"
+B_OTHER = B.replace("bp", "bp + 1").replace("< N", "< N - 1")
 MOVE = "ap += BK\nbp += BK * N\n"
 
 
@@ -77,6 +78,22 @@ RAISED = {
         "acc = tl.dot(tl.load(ap, mask=ok[None, :] < K - k * BK, other=0.0),"
         f" tl.load(bp, mask=ok[:, None] < K - k * BK, other=0.0), acc)\n{MOVE}",
     ),
+    "backwards": over("range((tl.cdiv(K, BK) - 1) * BK, -1, -BK)", f"kk = k + ok\nacc = tl.dot({A_AT}, {B_AT}, acc)\n"),
+    "backwards between known bounds": over("range(64, -1, -BK)", f"kk = k + ok\nacc = tl.dot({A_AT}, {B_AT}, acc)\n"),
+    "every other block": over("range(0, K, BK * 2)", f"kk = k + ok\nacc = tl.dot({A_AT}, {B_AT}, acc)\n"),
+    "every n-th block": over(
+        "range(tl.program_id(2) * BK, K, BK * tl.num_programs(2))", f"kk = k + ok\nacc = tl.dot({A_AT}, {B_AT}, acc)\n"
+    ),
+    "a product scaled by a number": over(TRIPS, f"acc += tl.dot({A}, {B}) * 0.5\n{MOVE}"),
+    "a product scaled by columns": "s = tl.load(t + on, mask=on < 5, other=2).to(tl.float32)\n"
+    + over(TRIPS, f"acc += tl.dot({A}, {B}) * s[None, :]\n{MOVE}"),
+    "a product taken off": over(TRIPS, f"acc -= tl.dot({A}, {B})\n{MOVE}"),
+    "not before the first lane of K": over(
+        TRIPS,
+        f"kk = k * BK + ok\nacc = tl.dot({A_AT}, {B_AT}, acc)\n".replace(
+            "(kk[None, :] < K)", "(kk[None, :] >= 0) & (kk[None, :] < K)"
+        ),
+    ),
     "bias in the accumulator": "acc = tl.load(t + on, mask=on < 5, other=0)[None, :].to(tl.float32) + acc\n"
     + over(TRIPS, f"acc = tl.dot({A}, {B}, acc)\n{MOVE}"),
 }
@@ -126,33 +143,46 @@ def test_the_loop_inside_of_a_loop_over_tiles_is_raised_and_the_outer_one_stays(
 
 
 REFUSED = {
-    "backwards": (
-        over("range((tl.cdiv(K, BK) - 1) * BK, -1, -BK)", f"kk = k + ok\nacc = tl.dot({A_AT}, {B_AT}, acc)\n"),
-        "a does not move on by one block of K (16 lanes) per iteration",
-    ),
-    "backwards between known bounds": (
-        over("range(64, -1, -BK)", f"kk = k + ok\nacc = tl.dot({A_AT}, {B_AT}, acc)\n"),
-        "a does not move on by one block of K (16 lanes) per iteration",
-    ),
-    "every other block": (
-        over("range(0, K, BK * 2)", f"kk = k + ok\nacc = tl.dot({A_AT}, {B_AT}, acc)\n"),
-        "a does not move on by one block of K (16 lanes) per iteration",
-    ),
     "a pad that counts": (
         over(TRIPS, f"acc = tl.dot({A}, {B}, acc)\n{MOVE}".replace("other=0.0", "other=1.0", 1)),
         "a is padded with something else than 0",
     ),
     "an accumulator scaled per step": (
         over(TRIPS, f"acc = acc * 0.5 + tl.dot({A}, {B})\n{MOVE}"),
-        "no dot into the carried accumulator",
+        "the accumulator goes through arith.mulf in every iteration",
     ),
-    "a product scaled per step": (
-        over(TRIPS, f"acc += tl.dot({A}, {B}) * 0.5\n{MOVE}"),
-        "no dot into the carried accumulator",
+    "a product scaled by a number of the step": (
+        over(TRIPS, f"acc += tl.dot({A}, {B}) * tl.load(t + k).to(tl.float32)\n{MOVE}"),
+        "the product is scaled by a value of the loop",
+    ),
+    "an accumulator under a condition": (
+        over(TRIPS, f"acc = tl.dot({A}, {B}, acc)\nif k == 1:\n    acc = acc * 0.5\n{MOVE}"),
+        "the accumulator is changed under a condition",
+    ),
+    "a number carried as well": (
+        "n = 1.0\n" + over(TRIPS, f"acc = tl.dot({A}, {B}, acc)\nn = n * 0.5\n{MOVE}") + "acc += n\n",
+        "it carries 'n' as well, which is no sum of dots",
+    ),
+    "blocks that overlap under a bound": (
+        over("range(0, K, BK // 2)", f"kk = k + ok\nacc = tl.dot({A_AT}, {B_AT}, acc)\n"),
+        "the K bound of a does not fall by 16 or more per iteration",
+    ),
+    "a bound within each block": (
+        over(TRIPS, f"acc = tl.dot({A}, {B}, acc)\n{MOVE}".replace("(ok[None, :] < K - k * BK)", "(ok[None, :] < 5)")),
+        "the K bound of a does not fall by 16 or more per iteration",
+    ),
+    "a first block that begins before K": (
+        over(
+            TRIPS,
+            f"kk = k * BK - 3 + ok\nacc = tl.dot({A_AT}, {B_AT}, acc)\n".replace(
+                "(kk[None, :] < K)", "(kk[None, :] >= 0) & (kk[None, :] < K)"
+            ).replace("(kk[:, None] < K)", "(kk[:, None] >= 0) & (kk[:, None] < K)"),
+        ),
+        "the K axis of a has a lower bound",
     ),
     "a dot under a condition": (
         over(TRIPS, f"if k % 2 == 0:\n    acc = tl.dot({A}, {B}, acc)\n{MOVE}"),
-        "no dot into the carried accumulator",
+        "the dot is under a condition",
     ),
     "a store of the accumulator": (
         over(TRIPS, f"acc = tl.dot({A}, {B}, acc)\ntl.store(cp, acc, mask=box)\n{MOVE}"),
@@ -181,13 +211,38 @@ def test_another_loop_stays_and_says_why(loop: str, reason: str) -> None:
     assert "tl.gemm" not in passed.text
 
 
-def test_two_accumulators_with_one_zero_are_kept_apart() -> None:
+SEVERAL = {
+    "two accumulators with one zero and one a": (
+        "two = tl.zeros((BM, BN), dtype=tl.float32)\n"
+        + over(TRIPS, f"x = {A}\nacc = tl.dot(x, {B}, acc)\ntwo = tl.dot(x, {B_OTHER}, two)\n{MOVE}"),
+        "acc = acc * 0.5 - two\n",
+    ),
+    "two dots into one accumulator": (
+        over(TRIPS, f"x = {A}\nacc = tl.dot(x, {B}, acc)\nacc += tl.dot(x, {B_OTHER}) * 0.25\n{MOVE}"),
+        "",
+    ),
+    "one dot added and one taken off": (
+        over(TRIPS, f"x = {A}\ny = tl.dot(x, {B})\nacc = acc + y - tl.dot(x, {B_OTHER})\n{MOVE}"),
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize(("loop", "after"), SEVERAL.values(), ids=SEVERAL.keys())
+def test_a_loop_of_several_dots_becomes_a_gemm_for_each(loop: str, after: str) -> None:
+    passed = matmul(loop, after)
+    assert passed.notes("raise-k-loops") == [("raised", "")] * 2
+    assert passed.text.count("tl.gemm") == 2
+    assert "scf.for" not in passed.text
+
+
+def test_one_sum_that_cannot_be_raised_keeps_the_others_in_the_loop() -> None:
     passed = matmul(
         "two = tl.zeros((BM, BN), dtype=tl.float32)\n"
         + over(TRIPS, f"x = {A}\nacc = tl.dot(x, {B}, acc)\ntwo = tl.dot(x, {B} * 2, two)\n{MOVE}"),
         after="acc = acc - two\n",
     )
-    assert passed.notes("raise-k-loops") == [("refused", "2 carried values")]
+    assert passed.notes("raise-k-loops") == [("refused", "an operand comes from arith.mulf")]
 
 
 def test_a_loop_unrolled_by_the_kernel_stays_a_row_of_dots() -> None:
