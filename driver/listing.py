@@ -12,8 +12,9 @@ from textwrap import fill
 
 from ..backend_sim.target.document import closest
 from ..dialects.errors import fail
-from ..passes import PASS_NAMES, class_name
 from ..passes import __file__ as PASSES_FILE
+from ..passes import class_name, pass_names
+from ..passes.loaded import LOADED
 from ..passes.pipelines import ABOUT, PIPELINES
 from .command_line import word_place
 from .outermost import WRONG_USAGE
@@ -28,10 +29,10 @@ _ROUTINGS = (
 def passes(arguments: argparse.Namespace) -> int:
     """One line per pass, or the whole manual of those that are named."""
     if arguments.names:
-        for name in _known(arguments.names, PASS_NAMES, "pass"):
+        for name in _known(arguments.names, pass_names(), "pass"):
             print(f"{name}\n\n{_indented(pass_manual(name))}\n")
         return 0
-    for name in PASS_NAMES:
+    for name in pass_names():
         print(f"{name:<22}{pass_manual(name).splitlines()[0]}")
     print("\n`ahbmc passes NAME` prints the manual of a pass, `ahbmc pipelines` where it stands")
     return 0
@@ -42,11 +43,13 @@ def pass_manual(name: str) -> str:
 
     It is read from the pass's text: importing all passes to print them takes longer than this command may.
     """
-    tree = ast.parse((Path(PASSES_FILE).parent / f"{name.replace('-', '_')}.py").read_text(encoding="utf-8"))
+    own = LOADED.get(name)
+    file = Path(PASSES_FILE).parent / f"{name.replace('-', '_')}.py"
+    tree = ast.parse(own.text if own is not None else file.read_text(encoding="utf-8"))
     wanted = class_name(name)
     manual = next((ast.get_docstring(n) for n in tree.body if isinstance(n, ast.ClassDef) and n.name == wanted), None)
-    assert manual, f"pass {name} has no manual"
-    return manual
+    assert manual or own, f"pass {name} has no manual"
+    return manual or "(no manual)"
 
 
 def pipelines(arguments: argparse.Namespace) -> int:

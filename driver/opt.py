@@ -13,9 +13,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..dialects.errors import Place, Sources, fail
-from ..passes import PASS_NAMES, PIPELINE_TEXT
+from ..passes import PIPELINE_TEXT, pass_names
+from .command_line import add_command_line
 from .outermost import guarded
 from .output import make_folder, write
+from .own_passes import add_load_pass, load_passes
 
 STDIN = "<stdin>"
 
@@ -24,14 +26,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the tool on `argv` (None: the process's); returns the exit status: 0, 1 for the user's error, 2 for wrong
     usage.
     """
+    sources = Sources()
+    words = sys.argv[1:] if argv is None else list(argv)
+    add_command_line(sources, "ahbmc-opt", words)
+    return guarded("ahbmc-opt", lambda: _parse_and_run(words, sources), sources)
+
+
+def _parse_and_run(words: list[str], sources: Sources) -> int:
+    first = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    add_load_pass(first)
+    load_passes(first.parse_known_args(words)[0].load_pass, sources)  # the other flags name passes
     parser = argument_parser()
-    args = parser.parse_args(argv)
+    args = parser.parse_args(words)
     if args.passes and args.flags:
         parser.error(f"--{args.flags[0]} beside a pipeline: name all passes in the one or in the other way")
     args.passes = args.passes or ",".join(args.flags)
-    sources = Sources()
     sources.add(PIPELINE_TEXT, args.passes)
-    return guarded("ahbmc-opt", lambda: _run(args, sources), sources)
+    return _run(args, sources)
 
 
 def argument_parser() -> argparse.ArgumentParser:
@@ -39,7 +50,7 @@ def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="ahbmc-opt",
         description="Read IR (.mlir), a kernel (.py) or a workload (.yaml), run passes over it, print the IR.",
-        epilog=f"passes: {', '.join(PASS_NAMES)}; `ahbmc passes` and `ahbmc pipelines` print their manuals",
+        epilog=f"passes: {', '.join(pass_names())}; `ahbmc passes` and `ahbmc pipelines` print their manuals",
     )
     add = parser.add_argument
     add("file", nargs="?", default="-", help="input; - or nothing: IR from standard input")
@@ -52,8 +63,9 @@ def argument_parser() -> argparse.ArgumentParser:
         metavar="PIPELINE",
         help="'pass{option=1},pass' or the name of a pipeline; a pass alone may be a flag: --cse",
     )
-    for name in PASS_NAMES:
+    for name in pass_names():
         add(f"--{name}", action="append_const", dest="flags", const=name, default=[], help=argparse.SUPPRESS)
+    add_load_pass(parser)
     add("-o", "--output-file", default="-", metavar="FILE", help="where the IR goes (default: standard output)")
     kernel = parser.add_argument_group("for .py input")
     kernel.add_argument("--kernel", metavar="NAME", help="which kernel of the file (default: the only one)")
@@ -100,7 +112,7 @@ def _add_show(parser: argparse.ArgumentParser) -> None:
         "--print-ir-after",
         action="append",
         default=[],
-        choices=PASS_NAMES,
+        choices=pass_names(),
         metavar="PASS",
         help="the same after this pass",
     )

@@ -10,11 +10,11 @@ import traceback
 from collections.abc import Callable
 
 from ..dialects.errors import AhbmcError, Category, Fault, Sources, render
+from ..passes.loaded import fault_of_own
 
 # Exit statuses; 0 is all well, 1 an error in what was given.
 WRONG_USAGE = 2
 CHECK_FAILED = 3
-INTERNAL = 70
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 
 
@@ -22,8 +22,8 @@ def guarded(program: str, body: Callable[[], int], sources: Sources) -> int:
     """The exit status of `body`: its own, or that of the error that it raised, which is printed to standard error with
     its places.
 
-    Anything that is no AhbmcError is a fault of ours: it is reported as `internal` in one line with the place in our
-    source, status 70.
+    Anything that is no AhbmcError is a fault of ours, or of a pass of the user's own: ours is reported as `internal` in
+    one line with the place in our source, status 70.
     """
     try:
         return body()
@@ -40,8 +40,9 @@ def guarded(program: str, body: Callable[[], int], sources: Sources) -> int:
     except Exception as error:
         if os.environ.get("AHBMC_DEBUG"):
             traceback.print_exception(error)
-        print(render(AhbmcError(internal_fault(program, error))), file=sys.stderr)
-        return INTERNAL
+        found = AhbmcError(unexpected_fault(program, error))
+        print(render(found, sources), file=sys.stderr)
+        return found.exit_status
 
 
 def caught(program: str, body: Callable[[], None]) -> AhbmcError | None:
@@ -53,12 +54,14 @@ def caught(program: str, body: Callable[[], None]) -> AhbmcError | None:
     except Exception as error:
         if os.environ.get("AHBMC_DEBUG"):
             traceback.print_exception(error)
-        return AhbmcError(internal_fault(program, error))
+        return AhbmcError(unexpected_fault(program, error))
     return None
 
 
-def internal_fault(program: str, error: Exception) -> Fault:
+def unexpected_fault(program: str, error: Exception) -> Fault:
     """What an exception that nobody expected says to a user."""
+    if (own := fault_of_own(error)) is not None:
+        return own
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return Fault(
         f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}",

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 from ..dialects.errors import AhbmcError, Category, Place
+from .loaded import LOADED
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -50,13 +51,20 @@ PIPELINE_TEXT = "<pipeline>"
 """The file name under which places in a pipeline text that is in no file are reported."""
 
 
+def pass_names() -> tuple[str, ...]:
+    """Every pass that there is now: ours, then those that `load_pass` has made known."""
+    return (*PASS_NAMES, *LOADED)
+
+
 def all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
-    """Name -> factory of every pass; calling the factory imports the pass."""
-    return {name: _factory(name) for name in PASS_NAMES}
+    """Name -> factory of every pass of `pass_names`; calling the factory imports the pass."""
+    return {name: _factory(name) for name in pass_names()}
 
 
 def _factory(name: str) -> Callable[[], type[ModulePass]]:
     def load() -> type[ModulePass]:
+        if name in LOADED:
+            return LOADED[name].cls
         module = importlib.import_module("." + name.replace("-", "_"), __package__)
         return cast("type[ModulePass]", getattr(module, class_name(name)))
 
@@ -117,13 +125,15 @@ def run_pipeline(
 
 def _broken_by(each: ModulePass, error: AhbmcError, *, certain: bool) -> AhbmcError:
     suspect = f"pass '{each.name}'" if certain else f"one of the passes up to '{each.name}'"
+    own = certain and each.name in LOADED
+    hint = "this is a fault of the compiler, not of the kernel: please report it with the kernel"
     return AhbmcError(
         *(
             dataclasses.replace(
                 fault,
                 message=f"{suspect} left invalid IR: {fault.message}",
-                category=Category.INTERNAL,
-                hint="this is a fault of the compiler, not of the kernel: please report it with the kernel",
+                category=Category.INVALID_IR if own else Category.INTERNAL,
+                hint="mend the pass" if own else hint,
             )
             for fault in error.faults
         )

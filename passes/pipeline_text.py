@@ -2,7 +2,8 @@
 
 A text of our own rather than xDSL's parser, whose results have lost their places: an unknown pass or option is reported
 where it is written. Blanks and line ends are free, values are words, numbers, `true`, `false`, quoted strings or
-several of these with commas between.
+several of these with commas between. `auto{after-match-recipes=my-pass}` is a pipeline with a pass more in it:
+`before-` puts it before the first, `after-` behind the last pass of that name.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from xdsl.passes import ModulePass
 
 from ..dialects.errors import AhbmcError, Fault, Place, fail
-from . import PASS_NAMES, PIPELINE_TEXT, all_passes
+from . import PIPELINE_TEXT, all_passes, pass_names
 from .pipelines import PIPELINES
 
 Scalar = bool | int | float | str
@@ -175,24 +176,37 @@ def parse(text: str, origin: Place) -> tuple[PassSpec, ...]:
     specs: list[PassSpec] = []
     faults: list[Fault] = []
     for spec in _Parser(_tokens(text, origin)).pipeline():
-        if spec.name in PASS_NAMES:
+        if spec.name in pass_names():
             specs.append(spec)
         elif spec.name in PIPELINES:
-            if spec.options:
-                faults.append(
-                    Fault(
-                        f"'{spec.name}' is a pipeline and takes no options",
-                        spec.place,
-                        hint="give the options to its passes",
-                    )
-                )
-            for entry in PIPELINES[spec.name]:
-                specs += parse(entry.spec, Place(f"<pipeline {spec.name}>", 1, 1))
+            specs += _of_pipeline(spec, faults)
         else:
             faults.append(_unknown_pass(spec.name, spec.place))
     if faults:
         raise AhbmcError(*faults)
     return tuple(specs)
+
+
+def _of_pipeline(spec: PassSpec, faults: list[Fault]) -> list[PassSpec]:
+    """The passes of a pipeline, with those that `before-PASS=...` and `after-PASS=...` put into it; what is wrong is
+    added to `faults`.
+    """
+    origin = Place(f"<pipeline {spec.name}>", 1, 1)
+    specs = [each for entry in PIPELINES[spec.name] for each in parse(entry.spec, origin)]
+    for option in spec.options:
+        where, _, anchor = option.name.replace("_", "-").partition("-")
+        at = [number for number, each in enumerate(specs) if each.name == anchor]
+        if where not in ("before", "after") or not at:
+            found = option.name.replace("_", "-")
+            message = f"'{found}' is no place in pipeline '{spec.name}'; allowed: before-PASS=NEW, after-PASS=NEW"
+            note = f"its passes: {', '.join(dict.fromkeys(each.name for each in specs))}"
+            faults.append(Fault(message, option.place, hint="name a pass that stands in it", notes=(note,)))
+            continue
+        names = option.value if isinstance(option.value, tuple) else (option.value,)
+        faults += [_unknown_pass(str(name), option.value_place) for name in names if name not in pass_names()]
+        index = at[0] if where == "before" else at[-1] + 1
+        specs[index:index] = [PassSpec(str(name), option.value_place) for name in names]
+    return specs
 
 
 def single_passes(pipeline: str, origin: Place | None = None) -> tuple[str, ...]:
@@ -204,12 +218,12 @@ _LEAVE = "leave the option out"
 
 
 def _unknown_pass(name: str, place: Place | None) -> Fault:
-    names = [*PASS_NAMES, *PIPELINES]
+    names = [*pass_names(), *PIPELINES]
     return Fault(
         f"there is no pass or pipeline '{name}'",
         place,
         hint=_closest(name, names) or "`ahbmc passes` and `ahbmc pipelines` tell what each does",
-        notes=(f"passes: {', '.join(PASS_NAMES)}", f"pipelines: {', '.join(PIPELINES)}"),
+        notes=(f"passes: {', '.join(pass_names())}", f"pipelines: {', '.join(PIPELINES)}"),
     )
 
 

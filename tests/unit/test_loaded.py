@@ -1,0 +1,144 @@
+"""Passes of one's own: files that `--load-pass` takes, what they may be named as afterwards, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from ahbmc.driver import main, opt
+from ahbmc.passes import PASS_NAMES, pass_names
+from ahbmc.passes.loaded import forget_passes
+
+Capture = pytest.CaptureFixture[str]
+
+TEXT = '''\
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import IntegerAttr, i64
+from xdsl.passes import ModulePass
+
+
+@dataclass(frozen=True)
+class SetCyclesPass(ModulePass):
+    """Set all cycles.
+
+    options: cycles=N  to what
+    """
+
+    name = "set-cycles"
+
+    cycles: int = 7
+
+    def apply(self, ctx, op):
+        for each in op.body.block.ops:
+            each.properties["cycles"] = IntegerAttr(self.cycles, i64)
+'''
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays_loaded() -> Iterator[None]:
+    yield
+    forget_passes()
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    file = tmp_path / "a.mlir"
+    file.write_text("tl.cycles {cycles = 1 : i64}\n")
+    return file
+
+
+def written(folder: Path, text: str, name: str = "set_cycles.py") -> str:
+    (folder / name).write_text(text)
+    return str(folder / name)
+
+
+def test_a_loaded_pass_is_one_among_others(source: Path, tmp_path: Path, capsys: Capture) -> None:
+    """In a pipeline with options, as a flag, in a pipeline's place, among those that can be shown."""
+    file = written(tmp_path, TEXT)
+    assert opt.main([str(source), "--load-pass", file, "-p", "cse,set-cycles{cycles=3}"]) == 0
+    assert "cycles = 3" in capsys.readouterr().out
+    assert opt.main([str(source), f"--load-pass-plugin={file}", "--set-cycles", "--print-ir-after", "set-cycles"]) == 0
+    shown = capsys.readouterr()
+    assert "cycles = 7" in shown.out
+    assert "IR after set-cycles" in shown.err
+    assert opt.main([str(source), "--load-pass", file, "-p", "primitive{before-cse=set-cycles}"]) == 0
+    assert "cycles = 7" in capsys.readouterr().out
+    assert pass_names() == (*PASS_NAMES, "set-cycles")
+
+
+def test_the_manual_of_a_loaded_pass(tmp_path: Path, capsys: Capture) -> None:
+    assert main.main(["passes", "--load-pass", written(tmp_path, TEXT), "set-cycles"]) == 0
+    assert capsys.readouterr().out.startswith("set-cycles\n\n    Set all cycles.\n")
+    assert main.main(["passes"]) == 0
+    assert "set-cycles            Set all cycles.\n" in capsys.readouterr().out
+
+
+def test_a_file_that_has_changed_is_loaded_anew(source: Path, tmp_path: Path, capsys: Capture) -> None:
+    for value in ("5", "6"):
+        file = written(tmp_path, TEXT.replace("= 7", f"= {value}"))
+        assert opt.main([str(source), "--load-pass", file, "-p", "set-cycles"]) == 0
+        assert f"cycles = {value}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "messages"),
+    [
+        ("missing.py", None, ["cannot read", "no such file"]),
+        ("set-cycles.py", TEXT, ["is no file of a pass: its name is no Python module's"]),
+        ("cse.py", TEXT, ["would be pass 'cse', and there is a pass or pipeline of that name"]),
+        ("auto.py", TEXT, ["would be pass 'auto'"]),
+        ("set_cycles.py", "x = (\n", ["set_cycles.py:1:5: error: no Python: '(' was never closed"]),
+        ("set_cycles.py", "x = 1\ny = x / 0\n", [":2:5: error:", "ZeroDivisionError: division", "y = x / 0"]),
+        ("set_cycles.py", "import no_such_thing\n", [":1:1: error:", "No module named 'no_such_thing'"]),
+        ("set_cycles.py", TEXT.replace("SetCycles", "Set"), ["'SetCyclesPass'; there is none", "are: SetPass"]),
+        ("set_cycles.py", TEXT.replace("(ModulePass)", ""), ["'SetCyclesPass' is no pass"]),
+        ("set_cycles.py", TEXT.replace("@dataclass(frozen=True)", ""), ["'SetCyclesPass' is no dataclass"]),
+        ("set_cycles.py", TEXT.replace("set-cycles", "cycles"), ["has the name 'cycles', its file says 'set-cycles'"]),
+    ],
+)
+def test_a_file_that_is_no_pass_is_refused(
+    source: Path, tmp_path: Path, name: str, text: str | None, messages: list[str], capsys: Capture
+) -> None:
+    """With the place in the file, or of its name on the command line."""
+    file = str(tmp_path / name) if text is None else written(tmp_path, text, name)
+    assert opt.main([str(source), "--load-pass", file, "-p", "cse"]) == 1
+    err = capsys.readouterr().err
+    assert [message for message in messages if message not in err] == []
+    assert "Traceback" not in err
+    assert pass_names() == PASS_NAMES
+
+
+@pytest.mark.parametrize(
+    ("last", "messages"),
+    [
+        (
+            "op.no_such_thing()",
+            ["set_cycles.py:21:9: error: AttributeError", "[invalid-input]"],
+        ),
+        ("self = IntegerAttr('x', i64)", [":21:16: error:", "note: raised at"]),
+        ("op.body.block.first_op.properties['cycles'] = i64", ["pass 'set-cycles' left invalid IR", "mend the pass"]),
+    ],
+)
+def test_a_fault_of_a_loaded_pass_is_not_ours(
+    source: Path, tmp_path: Path, last: str, messages: list[str], capsys: Capture
+) -> None:
+    """An exception is shown at its line, invalid IR with the name of the pass; neither asks for a report to us."""
+    lines = TEXT.splitlines()
+    text = "\n".join([*lines[:-2], "        " + last]) + "\n"
+    assert opt.main([str(source), "--load-pass", written(tmp_path, text), "-p", "set-cycles"]) == 1
+    err = capsys.readouterr().err
+    assert [message for message in messages if message not in err] == []
+    assert "report" not in err
+
+
+def test_debugging_shows_the_traceback(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setenv("AHBMC_DEBUG", "1")
+    text = TEXT.replace("for each in op.body.block.ops", "for each in op.nothing")
+    assert opt.main([str(source), "--load-pass", written(tmp_path, text), "-p", "set-cycles"]) == 1
+    assert "Traceback" in capsys.readouterr().err
