@@ -2,6 +2,7 @@
 // takes none. Nothing is deduplicated.
 
 // RUN: not ahbmc run %S/launch.yaml --set kernel=%s::shows --set machine.composite_max_bytes=1 2>&1 | filecheck %s
+// RUN: not ahbmc run %S/launch.yaml --set kernel=%s::shows_extras --set machine.composite_max_bytes=1 2>&1 | filecheck %s --check-prefix SHOWS_EXTRAS
 // RUN: not ahbmc run %S/launch.yaml --set kernel=%s::breaks --set machine.composite_max_bytes=1 2>&1 | filecheck %s --check-prefix BREAKS
 
 // gemm: 3 + 16 + 8 + 1 and 12 for m, n, k. mul by a scalar: 3 + 4 + 8 + 1. add of `c` twice: 3 + 16 + 8 + 1. exp of
@@ -22,6 +23,15 @@ func.func @shows(%x: !tl.ptr<f16>, %y: !tl.ptr<f16>) {
   %c64 = arith.constant 64 : i64
   %s = arith.constant 2.0 : f32
   ahbm.composite(%a, %b, %c, %d, %s : !ahbm.buffer<32x64xf16, tcm>, !ahbm.buffer<64x32xf16, tcm>, !ahbm.buffer<32x32xf32, tcm>, !ahbm.buffer<32xf32, tcm>, f32) extents(%c32, %c32, %c64) {specs = [#ahbm.spec<"gemm", k_tile, [0, 1], 2>, #ahbm.spec<"mul", output_tile, [-1, 4], 2>, #ahbm.spec<"add", output_tile, [2, 2], 2>, #ahbm.spec<"exp", output_tile, [-1], 2>, #ahbm.spec<"reduce_max", once, [2], 3, {axis = 1 : i64}>], writes = array<i64: 2, 3>} plan {}
+  func.return
+}
+
+// Extras of every kind: a number 4, a bool 1, a string 1, a tuple 1 and 4 for each entry. 3 + 8 + 8 + 1 + 4 + 4 + 1
+// + 1 + 9.
+// SHOWS_EXTRAS: note: exp: 39 bytes
+func.func @shows_extras(%x: !tl.ptr<f16>, %y: !tl.ptr<f16>) {
+  %a = ahbm.alloc : !ahbm.buffer<32x64xf16, tcm>
+  ahbm.composite(%a : !ahbm.buffer<32x64xf16, tcm>) {specs = [#ahbm.spec<"exp", once, [0], 0, {axis = 1 : i64, by = 2.0 : f32, exact = true, how = "fast", over = [0 : i64, 1 : i64]}>], writes = array<i64: 0>} plan {}
   func.return
 }
 
