@@ -22,7 +22,7 @@ def shows(x, o, B: tl.constexpr):
 
 
 # A block of the scope that is used after it.
-# BREAKS: [[# @LINE + 8]]:21: error: 'b' has no value here: it was made in the scratch scope of line [[# @LINE + 6]], which has ended
+# BREAKS: [[# @LINE + 9]]:21: error: 'b' has no value here: it was made in the scratch scope of line [[# @LINE + 6]], which has ended
 # BREAKS: hint: {{.*}}al.copy_to(dst, src)
 @triton.jit
 def breaks(x, o, B: tl.constexpr):
@@ -30,4 +30,5 @@ def breaks(x, o, B: tl.constexpr):
     a = tl.zeros((B,), tl.float32)
     with al.scratch_scope():
         b = tl.load(x + r)
+        al.copy_to(a, b)
     tl.store(o + r, b)
