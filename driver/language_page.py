@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from ..frontend import namespaces, tables
 from ..frontend.builtin import Builtin
+from ..frontend.composites import EPILOGUE
 from ..frontend.types import DTYPES
 from .key_table import escaped
 
@@ -53,6 +54,21 @@ OWN: tuple[Syntax, ...] = (
         "`al.ref(pointer, shape, strides)`",
         "a = tl.load(al.ref(x, (3, 40), (n, 1)))\ntl.store(al.ref(o, (3, 40)), a)",
         "a region of HBM, of any shape, to load from, store to or stream; dense without strides",
+    ),
+    Syntax(
+        '`al.composite(op="gemm", a=, b=, out=, epilogue=[...])`',
+        "a = tl.load(al.ref(x, (8, 40)))\nw = al.ref(x, (40, 16))\n"
+        'al.composite(op="gemm", a=a, b=w, out=al.ref(o, (8, 16)), epilogue=[{"op": "scale", "by": 0.5}])',
+        "one composite command; blocks lie in TCM, regions are streamed. `out`: a region; a block, which is written in "
+        "place; or left out: the result is a new block, which the call gives. Epilogue: "
+        + ", ".join(f"`{name}`" for name in EPILOGUE),
+    ),
+    Syntax(
+        '`al.composite(op="math", a=, out=, epilogue=[...])`',
+        "a = tl.load(al.ref(x, (8, 40)))\n"
+        'al.composite(op="math", a=a, out=a, epilogue=[{"op": "exp"}, {"op": "add", "other": 1.0}])\n'
+        "tl.store(al.ref(o, (8, 40)), a)",
+        "the same without a GEMM: the ops run once, in order, on a block",
     ),
     Syntax("`al.wait(*blocks)`", "a = tl.load(al.ref(x, (B,)))\nal.wait(a)", "a command: PE_CPU waits for the blocks"),
     Syntax(

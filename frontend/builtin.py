@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from .emit import Emitter
 from .types import DType, PointerType, TypeFault
-from .values import Item, Value, describe
+from .values import Item, Record, Value, describe
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,11 @@ class Builtin:
     lower: Callable[..., Item] = field(repr=False)
     method: bool = False
     writes: str | None = None
+
+    def takes_records(self, number: int, name: str | None) -> bool:
+        """Whether an argument, by its place or its name, is a list of dictionaries."""
+        given = self.parameters[number : number + 1] if name is None else self.parameters
+        return any(p.kind == "records" and name in (None, p.name) for p in given)
 
     @property
     def usage(self) -> str:
@@ -172,6 +177,13 @@ def _axis(_: Emitter, item: Item) -> Item:
     return item
 
 
+def _records(_: Emitter, item: Item) -> Item:
+    if isinstance(item, tuple) and all(isinstance(i, Record) for i in item):
+        return item
+    found = item if not isinstance(item, tuple) else next(i for i in item if not isinstance(i, Record))
+    raise TypeFault(f"a list of dictionaries is needed, not {describe(found)}", 'as in [{"op": "add", "other": x}]')
+
+
 def _item(_: Emitter, item: Item) -> Item:
     return item
 
@@ -190,6 +202,7 @@ KINDS: dict[str, Callable[[Emitter, Item], Item]] = {
     "dtype": _dtype,
     "type": _type,  # a number's type or a pointer's
     "axis": _axis,
+    "records": _records,  # dictionaries, which are read as such in these arguments alone
     "hint": _item,  # accepted and kept as a hint, or ignored
 }
 

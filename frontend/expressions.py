@@ -18,7 +18,7 @@ from .calls import Argument, Arguments, call_builtin, check_defined
 from .emit import Emitter, Site
 from .module import Module
 from .types import DType, TypeFault
-from .values import FileModule, Item, JitFunction, Method, Namespace, Opaque, Value, describe
+from .values import Entry, FileModule, Item, JitFunction, Method, Namespace, Opaque, Record, Value, describe
 
 
 @dataclass
@@ -281,27 +281,52 @@ class Expressions(ABC):
     def _slice(self, node: syntax.Slice) -> Item:
         return slice(*(None if part is None else self.evaluate(part) for part in (node.lower, node.upper, node.step)))
 
-    def arguments(self, node: syntax.Call) -> Arguments:
-        """The evaluated arguments of a call."""
+    def arguments(self, node: syntax.Call, function: Item = None) -> Arguments:
+        """The evaluated arguments of a call of `function`."""
         positional: list[Argument] = []
         for argument in node.arguments:
             site = self.site(argument)
             if isinstance(argument, syntax.Starred):
                 positional += [Argument(i, site) for i in self._spread(argument)]
             else:
-                positional.append(Argument(self.evaluate(argument), site))
+                positional.append(Argument(self._given(argument, function, len(positional), None), site))
         named: dict[str, Argument] = {}
         for keyword in node.keywords:
             if keyword.name is None:
                 raise self.emit.unsupported("`**` in a call", "name the arguments", site=self.site(keyword))
             if keyword.name in named:
                 raise self.emit.fail(f"'{keyword.name}' is given twice", site=self.site(keyword))
-            named[keyword.name] = Argument(self.evaluate(keyword.value), self.site(keyword))
+            given = self._given(keyword.value, function, 0, keyword.name)
+            named[keyword.name] = Argument(given, self.site(keyword))
         return Arguments(tuple(positional), named)
+
+    def _given(self, node: syntax.Expression, function: Item, number: int, name: str | None) -> Item:
+        """An argument; where a function takes dictionaries they are read as such."""
+        if not isinstance(function, Builtin) or not function.takes_records(number, name):
+            return self.evaluate(node)
+        if isinstance(node, syntax.Dictionary):
+            return self._record(node)
+        if isinstance(node, syntax.Sequence):
+            return tuple(self._record(i) if isinstance(i, syntax.Dictionary) else self.evaluate(i) for i in node.items)
+        return self.evaluate(node)
+
+    def _record(self, node: syntax.Dictionary) -> Record:
+        entries: dict[str, Entry] = {}
+        for key, value in node.pairs:
+            if key is None:
+                raise self.emit.unsupported("`**` in a dictionary", "name the operands", site=self.site(value))
+            name = self.evaluate(key)
+            if not isinstance(name, str):
+                raise self.emit.fail(f"a key is a string here, not {describe(name)}", site=self.site(key))
+            if name in entries:
+                raise self.emit.fail(f"'{name}' is given twice", site=self.site(key))
+            own = value.id if isinstance(value, syntax.Name) else None
+            entries[name] = Entry(self.evaluate(value), self.site(value), own)
+        return Record(entries, self.site(node))
 
     def _call(self, node: syntax.Call) -> Item:
         function = self.evaluate(node.function)
-        arguments = self.arguments(node)
+        arguments = self.arguments(node, function)
         if isinstance(function, Method):
             receiver = Argument(function.receiver, self.site(node.function))
             arguments = Arguments((receiver, *arguments.positional), arguments.named)
@@ -329,7 +354,9 @@ class Expressions(ABC):
         """Give the name that was passed to be written the written value."""
         number = next(n for n, p in enumerate(function.parameters) if p.name == function.writes)
         keyword = next((k.value for k in node.keywords if k.name == function.writes), None)
-        target = keyword if keyword is not None else node.arguments[number]
+        target = keyword if keyword is not None else next(iter(node.arguments[number:]), None)
+        if target is None or not isinstance(result, Value):
+            return  # an output that is left out, or that lies in HBM
         if not isinstance(target, syntax.Name):
             raise self.emit.fail(f"'{function.writes}' of {function.name} must be a name", site=self.site(target))
         self.frame.names[target.id] = result

@@ -6,7 +6,7 @@ from ..dialects import tl
 from .builtin import Builtin, row
 from .emit import Emitter
 from .types import BlockType, DType, PointerType, TypeFault, bfloat16, float16, float32, float64, int8, int32, ir_type
-from .values import Item, Value, describe
+from .values import Item, Region, Value, describe
 
 # All are computed in the operands' own precision here, which is the finest of them.
 _PRECISIONS = ("tf32", "tf32x3", "ieee", "bf16x3", "bf16x6")
@@ -35,7 +35,7 @@ def _dot(
         raise TypeFault(
             "out_dtype bf16 is not supported", "take tl.float32 and cast the result with `.to(tl.bfloat16)`"
         )
-    result = _result_type(operand, out_dtype)
+    result = result_type(operand, out_dtype)
     shape = (*input.shape[:-1], other.shape[-1])
     if acc is not None and (acc.shape != shape or acc.element != result):
         raise TypeFault(
@@ -49,6 +49,14 @@ def _dot(
 
 def _operands(emit: Emitter, input: Value, other: Value) -> tuple[Value, Value]:
     """Both operands in one type that can be multiplied. Raises TypeFault."""
+    if input.element != other.element and _is_fp8(input.element) and _is_fp8(other.element):
+        input, other = emit.cast(input, float16), emit.cast(other, float16)  # exact
+    check_operands(input, other)
+    return input, other
+
+
+def check_operands(input: Value | Region, other: Value | Region) -> None:
+    """Refuse what cannot be multiplied, blocks or regions. Raises TypeFault."""
     for operand in (input, other):
         if len(operand.shape) not in (2, 3):
             raise TypeFault(
@@ -56,9 +64,6 @@ def _operands(emit: Emitter, input: Value, other: Value) -> tuple[Value, Value]:
                 "x[:, None] adds an axis, tl.reshape drops one",
             )
     a, b = input.element, other.element
-    if a != b and _is_fp8(a) and _is_fp8(b):
-        input, other = emit.cast(input, float16), emit.cast(other, float16)  # exact
-        a = b = float16
     if a != b:
         raise TypeFault(
             f"both blocks must be of one type, and they are {a} and {b}",
@@ -74,7 +79,6 @@ def _operands(emit: Emitter, input: Value, other: Value) -> tuple[Value, Value]:
             f"the first has {input.shape[-1]} columns, the second {other.shape[-2]} rows",
             "tl.trans(x) swaps the axes of a block",
         )
-    return input, other
 
 
 def _is_fp8(element: DType | PointerType) -> bool:
@@ -88,7 +92,8 @@ def _check_precision(input_precision: str | None, allow_tf32: Item) -> None:
         raise TypeFault("both input_precision and allow_tf32 are given", "allow_tf32 is the older form; leave it out")
 
 
-def _result_type(operand: DType, out: DType) -> DType:
+def result_type(operand: DType, out: DType) -> DType:
+    """The element type of a product, where `out` is the one that is asked for."""
     if operand.is_int:
         return int32
     if operand == float64:

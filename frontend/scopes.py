@@ -54,8 +54,20 @@ def names_bound_by(node: syntax.Node, writers: frozenset[str]) -> Iterator[str]:
             yield node.name
         case syntax.Call(function=syntax.Attribute(name=name) | syntax.Name(id=name)) if name in writers:
             for given in (*node.arguments, *(k.value for k in node.keywords)):
-                if isinstance(given, syntax.Name):
-                    yield given.id
+                yield from _names_given(given)
+        case _:
+            pass
+
+
+def _names_given(given: syntax.Expression) -> Iterator[str]:
+    """The names that an argument is, or that the dictionaries of a list hold."""
+    match given:
+        case syntax.Name():
+            yield given.id
+        case syntax.Sequence():
+            for item in given.items:
+                if isinstance(item, syntax.Dictionary):
+                    yield from (value.id for _, value in item.pairs if isinstance(value, syntax.Name))
         case _:
             pass
 

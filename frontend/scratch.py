@@ -7,7 +7,7 @@ for a block of the scope once it has ended.
 from __future__ import annotations
 
 from xdsl.dialects import scf
-from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from ..dialects import tl
 from .values import Item, Value, parts
@@ -57,6 +57,9 @@ def _in_place_of(value: SSAValue) -> SSAValue | None:
     match op:
         case tl.CopyToOp():
             return op.destination
+        case tl.CompositeOp():
+            inside = home_of(_end(op.body.block).operands[number])
+            return op.inputs[inside.index] if isinstance(inside, BlockArgument) else None
         case scf.ForOp():
             end, argument = _end(op.body.block), op.body.block.args[number + 1]
             return op.iter_args[number] if home_of(end.operands[number]) is argument else None

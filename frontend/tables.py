@@ -9,6 +9,7 @@ from .along_axis import ALONG_AXIS
 from .atomics import ATOMICS
 from .builtin import Builtin
 from .commands import COMMANDS
+from .composites import COMPOSITE
 from .hints import PYTHON, TRITON
 from .mathematics import ELEMENTWISE, MATHEMATICS
 from .memory import MEMORY, REF
@@ -26,7 +27,7 @@ LANGUAGE: tuple[Builtin, ...] = (
     *ELEMENTWISE,
     *hints.HINTS,
 )
-OWN: tuple[Builtin, ...] = (REF, *COMMANDS)
+OWN: tuple[Builtin, ...] = (REF, COMPOSITE, *COMMANDS)
 MATH: tuple[Builtin, ...] = hints.MATH
 CLASSES: tuple[Builtin, ...] = hints.CLASSES
 STANDARD: tuple[Builtin, ...] = hints.STANDARD

@@ -17,6 +17,7 @@ from .types import BlockType, DType, PointerType, ScalarType, Type, element_of, 
 
 if TYPE_CHECKING:
     from .builtin import Builtin
+    from .emit import Site
     from .module import Module
 
 
@@ -145,6 +146,23 @@ class Iteration:
     static: bool = False
 
 
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """What a dictionary of a call has under one key: the item, its place, and its name if it is given by one."""
+
+    item: Item
+    site: Site
+    name: str | None
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """A dictionary of a call: an op of a composite with its operands by name."""
+
+    entries: dict[str, Entry]
+    site: Site
+
+
 @dataclass(frozen=True)
 class ScratchScope:
     """`al.scratch_scope()`, which only `with` can open."""
@@ -171,6 +189,7 @@ Item: TypeAlias = Union[
     JitFunction,
     Method,
     Iteration,
+    Record,
     ScratchScope,
     Undefined,
     "Builtin",
@@ -236,6 +255,8 @@ def describe(item: Item) -> str:
             return "a method"
         case Iteration():
             return "a range"
+        case Record():
+            return "a dictionary"
         case ScratchScope():
             return "a scratch scope"
         case Undefined():

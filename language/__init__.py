@@ -389,6 +389,14 @@ def ref(pointer: Any, shape: Any, strides: Any = None) -> Any:
     _outside("ref")
 
 
+def composite(op: str, a: Any = None, b: Any = None, out: Any = None, prologue: Any = (), epilogue: Any = ()) -> Any:
+    """One composite command: a GEMM of `a` and `b` (op "gemm") or the block `a` (op "math"), then the `epilogue`.
+
+    Blocks lie in TCM, regions are streamed. `out` is a region, a block that is written in place, or left out.
+    """
+    _outside("composite")
+
+
 def wait(*values: Any) -> Any:
     """Wait until the values are there."""
     _outside("wait")

@@ -14,6 +14,8 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator, MemoryEffectKind, only_has_effect
 
+from ..dialects import tl
+
 
 @dataclass(frozen=True)
 class DropDeadIterArgsPass(ModulePass):
@@ -97,7 +99,8 @@ class _Liveness:
         self.ops: set[Operation] = set()
         self._todo: list[SSAValue] = []
         for op in module.walk():
-            if not op.regions and not only_has_effect(op, MemoryEffectKind.READ):
+            held = op.regions and not isinstance(op, tl.CompositeOp)  # it is executed if something in it is
+            if not held and not only_has_effect(op, MemoryEffectKind.READ):
                 self._need(op)
         while self._todo:
             self._follow(self._todo.pop())

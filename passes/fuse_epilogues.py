@@ -47,7 +47,7 @@ class FuseEpiloguesPass(ModulePass):
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
             known = residences(function)
             for composite in [each for each in function.walk() if isinstance(each, tl.CompositeOp)]:
-                if composite.recipe is None and composite.product is not None:
+                if composite.recipe is None and composite.product is not None and composite.as_written is None:
                     _fuse(composite, _Fusion(composite, known, bound), self.name)
 
 

@@ -27,14 +27,6 @@ _REGIONS: tuple[Entry, ...] = (
 )
 """From kernel text's loads and stores to regions: what every pipeline begins with."""
 
-_COMMANDS: tuple[Entry, ...] = (
-    Entry("canonicalize"),
-    Entry("cse"),
-    Entry("lower-to-commands", "blocks become buffers"),
-    Entry("allocate-scratch", "once there is every buffer"),
-    Entry("check-limits", "every limit that is broken is reported at once"),
-)
-
 _PLANS: tuple[Entry, ...] = (
     Entry("canonicalize"),
     Entry("cse"),
@@ -45,6 +37,7 @@ _PLANS: tuple[Entry, ...] = (
     Entry("insert-dma-stages", "into the plans"),
     Entry("check-limits", "every limit that is broken is reported at once"),
 )
+"""From blocks to commands; a kernel may write composites out itself, so every pipeline can make plans."""
 
 _APART: tuple[Entry, ...] = (
     Entry("canonicalize"),
@@ -74,7 +67,7 @@ _GEMMS: tuple[Entry, ...] = (
 )
 
 PIPELINES: dict[str, tuple[Entry, ...]] = {
-    "primitive": (*_REGIONS, Entry("shrink-regions", "lanes that no store wants are not read"), *_COMMANDS),
+    "primitive": (*_REGIONS, Entry("shrink-regions", "lanes that no store wants are not read"), *_PLANS),
     "composite": (
         *_REGIONS,
         *_GEMMS,

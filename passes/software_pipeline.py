@@ -65,6 +65,8 @@ class SoftwarePipelinePass(ModulePass):
 
 def _obstacle(loop: scf.ForOp, composite: tl.CompositeOp, machine: Machine) -> str | None:
     """Why a composite cannot start one iteration early."""
+    if composite.as_written is not None:
+        return "it is issued where the kernel places it"
     body = loop.body.block
     ops = slice_of(body, composite)
     if any(_recurs(loop, arg.index) for arg in carried_by(body, ops)):

@@ -7,9 +7,10 @@ body into op specs.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 
-from xdsl.dialects.builtin import DictionaryAttr, StringAttr
-from xdsl.ir import Attribute, Region, SSAValue
+from xdsl.dialects.builtin import DictionaryAttr, StringAttr, UnitAttr
+from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import (
     AnyAttr,
     IRDLOperation,
@@ -23,7 +24,15 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import HasParent, IsolatedFromAbove, IsTerminator, Pure, RecursiveMemoryEffect
+from xdsl.traits import (
+    EffectInstance,
+    HasParent,
+    IsolatedFromAbove,
+    IsTerminator,
+    MemoryEffectKind,
+    Pure,
+    RecursiveMemoryEffect,
+)
 
 from ..shapes import require
 from .compute import DotOp, GemmOp
@@ -45,12 +54,25 @@ class YieldOp(IRDLOperation):
         super().__init__(operands=[values])
 
 
+class CompositeEffects(RecursiveMemoryEffect):
+    """Those of the ops inside. A command that a programmer has placed counts as a write, so that it stays."""
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance] | None:
+        effects = super().get_effects(op)
+        if effects is None or "as_written" not in op.properties:
+            return effects
+        return {*effects, EffectInstance(MemoryEffectKind.WRITE)}
+
+
 @irdl_op_definition
 class CompositeOp(IRDLOperation):
     """Ops that one composite command will carry out: at most one product, what comes before it and what comes after.
 
     Operands are regions (streamed), blocks (in TCM) and scalars; the body sees them as its arguments and nothing
     else. `stage` names the region operand of the product that is to be read into TCM before the composite is issued.
+    One that is `as_written` is a command that the programmer has placed: no pass adds to it, splits it or takes it out.
+    Where a `tl.copy_to` into an operand ends the body, the output takes that block's place.
     `recipe` names the row of `passes/recipes.py` that the ops before the product match, `params` the parameters of
     that row.
     """
@@ -62,8 +84,9 @@ class CompositeOp(IRDLOperation):
     stage = opt_prop_def(StringAttr)
     recipe = opt_prop_def(StringAttr)
     params = opt_prop_def(DictionaryAttr)
+    as_written = opt_prop_def(UnitAttr)
     body = region_def("single_block")
-    traits = traits_def(IsolatedFromAbove(), RecursiveMemoryEffect())
+    traits = traits_def(IsolatedFromAbove(), CompositeEffects())
 
     def __init__(
         self,
@@ -74,6 +97,7 @@ class CompositeOp(IRDLOperation):
         stage: str | None = None,
         recipe: str | None = None,
         params: DictionaryAttr | None = None,
+        as_written: bool = False,
     ):
         super().__init__(
             operands=[inputs],
@@ -82,6 +106,7 @@ class CompositeOp(IRDLOperation):
                 "stage": StringAttr(stage) if stage else None,
                 "recipe": StringAttr(recipe) if recipe else None,
                 "params": params,
+                "as_written": UnitAttr() if as_written else None,
             },
             regions=[body],
         )

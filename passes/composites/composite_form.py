@@ -23,6 +23,9 @@ from ..recipes import RECIPES, Recipe
 SIDE_VIEWS = (tl.ExpandDimsOp, tl.BroadcastOp)
 """Views that may stand in a body between a mask and the op that takes it."""
 
+_ENDS = (tl.StoreRegionOp, tl.CopyToOp, tl.YieldOp)
+"""What takes the output of a composite at the end of its body."""
+
 
 @dataclass(frozen=True)
 class Step:
@@ -44,9 +47,9 @@ class CompositeForm:
     """The product, if there is one, the numbers of its operands (`a` is None where a recipe makes it), the steps after
     it, the output.
 
-    `stored` is the number of the region that the tile is stored to, or None if it is the composite's result. `values`
-    are the ops that make values besides the running tile (masks, and views of them); the first has the number after the
-    last input.
+    `stored` is the number of the region that the tile is stored to, or None if it is the composite's result; `into` is
+    that of the block whose place the result takes, if the body names one. `values` are the ops that make values besides
+    the running tile (masks, and views of them); the first has the number after the last input.
     """
 
     product: tl.DotOp | tl.GemmOp | None
@@ -54,6 +57,7 @@ class CompositeForm:
     b: int | None
     steps: list[Step] = field(default_factory=list[Step])
     stored: int | None = None
+    into: int | None = None
     values: list[Operation] = field(default_factory=list[Operation])
 
 
@@ -88,6 +92,8 @@ def form_of(op: tl.CompositeOp) -> CompositeForm:
     while at is not None and not isinstance(at, tl.YieldOp):
         if isinstance(at, tl.StoreRegionOp):
             form.stored = number[at.region]
+        elif isinstance(at, tl.CopyToOp):
+            form.into = number[at.destination]
         elif isinstance(at, SIDE_VIEWS):
             number[at.results[0]] = _new_value(op, form, at)
         else:
@@ -106,6 +112,8 @@ def _math_form(op: tl.CompositeOp) -> CompositeForm:
     for at in op.body.block.ops:
         if isinstance(at, tl.StoreRegionOp):
             form.stored = number[at.region]
+        elif isinstance(at, tl.CopyToOp):
+            form.into = number[at.destination]
         elif isinstance(at, SIDE_VIEWS):
             number[at.results[0]] = _new_value(op, form, at)
         elif not isinstance(at, tl.YieldOp):
@@ -124,7 +132,7 @@ def _makes_output(op: Operation) -> bool:
     """Whether the result of an op, converted perhaps, is what its composite stores or gives."""
     use = op.results[0].first_use
     assert use is not None
-    return isinstance(use.operation, tl.StoreRegionOp | tl.YieldOp) or is_output_conversion(use.operation)
+    return isinstance(use.operation, _ENDS) or is_output_conversion(use.operation)
 
 
 def _add(product: tl.DotOp | tl.GemmOp) -> str:
@@ -149,7 +157,7 @@ def _take_step(op: tl.CompositeOp, form: CompositeForm, at: Operation, number: M
 
 def is_output_conversion(op: Operation) -> bool:
     """The last op, if it is a cast of the output between floats or integers: the engine converts what it stores."""
-    if not isinstance(op, tl.CastOp) or not isinstance(op.next_op, tl.StoreRegionOp | tl.YieldOp):
+    if not isinstance(op, tl.CastOp) or not isinstance(op.next_op, _ENDS):
         return False
     return is_float(op.operand.type) == is_float(op.result.type) and element_of(op.result.type) != i1
 
@@ -165,10 +173,13 @@ def step_extras(op: Operation) -> dict[str, Attribute]:
 
 
 def written_inputs(op: tl.CompositeOp) -> dict[int, SSAValue]:
-    """Inputs that the command must write in place -> the result that takes their buffer: what a recipe writes."""
+    """Inputs that the command must write in place -> the result that takes their buffer: what a recipe writes, and the
+    block that a body copies its result into.
+    """
     recipe = recipe_of(op)
     if recipe is None:
-        return {}
+        into = form_of(op).into
+        return {} if into is None else {into: op.outputs[0]}
     names = recipe.inputs(params_of(op))
     return {names.index(name): result for name, result in zip(recipe.written, op.outputs, strict=True)}
 

@@ -42,7 +42,7 @@ def test_own_functions_run(row: Syntax, pipeline: str) -> None:
         if run is run_reference:
             run_pipeline(module, build_pipeline(pipeline))
     np.testing.assert_allclose(found[1]["o"], found[0]["o"], rtol=1e-5, atol=1e-5)
-    assert found[0]["o"].any() == ("tl.store" in row.lines)
+    assert found[0]["o"].any() == ("ref(o" in row.lines)
 
 
 @pytest.mark.parametrize("row", REFUSED, ids=lambda row: row.name)

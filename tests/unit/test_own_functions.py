@@ -52,6 +52,86 @@ CASES: list[tuple[str, str, str, str, str, str]] = [
     ("a message to another PE", "al.send(x)", "6:8", "send", "not supported in a kernel: ahbmc.language.send", "HBM"),
 ]  # fmt: skip
 
+# The same; every body is one call of `al.composite` with these arguments, after blocks a [16, 32], b [32, 16], r and w.
+COMPOSITES: list[tuple[str, str, str, str, str]] = [
+    ("an op that is none", "op='conv', a=a, b=b", "al.composite(op='conv', a=a, b=b)",
+     "op 'conv' is none of 'gemm' and 'math'", 'op="gemm"'),
+    ("no b", "op='gemm', a=a", "al.composite(op='gemm', a=a)", "a GEMM without 'b'", "a=..., b=..."),
+    ("a number for a", "op='gemm', a=3, b=b", "al.composite(op='gemm', a=3, b=b)", "'a' is the number 3", "al.ref"),
+    ("pointers for b", "op='gemm', a=a, b=x", "al.composite(op='gemm', a=a, b=x)", "'b' is a pointer<fp32>", "al.ref"),
+    ("shapes that do not fit", "op='gemm', a=a, b=a", "al.composite(op='gemm', a=a, b=a)",
+     "the first has 32 columns, the second 16 rows", ""),
+    ("a region that does not fit", "op='gemm', a=a, b=r", "al.composite(op='gemm', a=a, b=r)",
+     "the shapes [16, 32] and [16, 16] do not go together", ""),
+    ("two types", "op='gemm', a=a.to(tl.float16), b=b", "al.composite(op='gemm', a=a.to(tl.float16), b=b)",
+     "they are fp16 and fp32", "cast one of them"),
+    ("an output of another shape", "op='gemm', a=b, b=a, out=w", "al.composite(op='gemm', a=b, b=a, out=w)",
+     "'out' has the shape [16, 16], the result [32, 32]", "of this shape"),
+    ("a region of another shape as output", "op='gemm', a=b, b=a, out=r", "al.composite(op='gemm', a=b, b=a, out=r)",
+     "'out' has the shape [16, 16], the result [32, 32]", ""),
+    ("an output without name", "op='gemm', a=a, b=b, out=w + 1.0", "w + 1.0", "'out' of composite must be a name", ""),
+    ("an output that the product reads", "op='gemm', a=w, b=w, out=w", "al.composite(op='gemm', a=w, b=w, out=w)",
+     "'out' is an operand of the product", "another block"),
+    ("a number as output", "op='gemm', a=a, b=b, out=3", "al.composite(op='gemm', a=a, b=b, out=3)",
+     "'out' is the number 3", "al.ref"),
+    ("a second GEMM", "op='gemm', a=a, b=b, epilogue=[{'op': 'gemm', 'b': b}]", "{'op': 'gemm', 'b': b}",
+     "two GEMMs in one composite", "a second al.composite"),
+    ("an unknown op", "op='gemm', a=a, b=b, epilogue=[{'op': 'ad', 'other': w}]", "'ad'", "there is no op 'ad'",
+     "did you mean 'add'?"),
+    ("an op unlike any", "op='gemm', a=a, b=b, epilogue=[{'op': 'normalise'}]", "'normalise'",
+     "there is no op 'normalise'",
+     "add, sub, mul"),
+    ("an op without name", "op='gemm', a=a, b=b, epilogue=[{'other': w}]", "{'other': w}", "an op without a name",
+     '{"op": "add", "other": x}'),
+    ("an op named by a number", "op='gemm', a=a, b=b, epilogue=[{'op': 3}]", "3", "an op is named by a string", ""),
+    ("an unknown operand", "op='gemm', a=a, b=b, epilogue=[{'op': 'add', 'by': w}]", "w", "add has no operand 'by'",
+     "add takes 'other'"),
+    ("a missing operand", "op='gemm', a=a, b=b, epilogue=[{'op': 'scale'}]", "{'op': 'scale'}",
+     "scale needs an operand 'by'", "scale takes 'by'"),
+    ("an operand too many", "op='gemm', a=a, b=b, epilogue=[{'op': 'exp', 'other': w}]", "w",
+     "exp has no operand 'other'", "exp takes no operand"),
+    ("an operand twice", "op='gemm', a=a, b=b, epilogue=[{'op': 'add', 'other': w, 'other': w}]", "'other'",
+     "'other' is given twice", ""),
+    ("an operand in HBM", "op='gemm', a=a, b=b, epilogue=[{'op': 'add', 'other': r}]", "r",
+     "'other' of add is a region of fp32 [16, 16]; ops beside the GEMM take blocks in TCM", "tl.load"),
+    ("an operand that does not fit", "op='gemm', a=a, b=b, epilogue=[{'op': 'add', 'other': a}]", "a",
+     "'other' of add: shapes [16, 32] and [16, 16] do not go together", ""),
+    ("a pointer as operand", "op='gemm', a=a, b=b, epilogue=[{'op': 'add', 'other': x}]", "x",
+     "'other' of add: a block or a number is needed, not a pointer<fp32>", ""),
+    ("a cast to no type", "op='gemm', a=a, b=b, epilogue=[{'op': 'cast', 'to': 3}]", "3", "'to' of cast: a type", ""),
+    ("another scope", "op='gemm', a=a, b=b, epilogue=[{'op': 'relu', 'scope': 'once'}]", "'once'",
+     "relu with scope the string 'once'", "here it is 'output_tile'"),
+    ("no list", "op='gemm', a=a, b=b, epilogue={'op': 'relu'}", "epilogue={'op': 'relu'}",
+     "'epilogue' of composite: a list of dictionaries is needed, not a dictionary", '[{"op": "add", "other": x}]'),
+    ("a list of names", "op='gemm', a=a, b=b, epilogue=['relu']", "epilogue=['relu']",
+     "a list of dictionaries is needed, not the string 'relu'", '[{"op": "add", "other": x}]'),
+    ("a key that is no string", "op='gemm', a=a, b=b, epilogue=[{3: w}]", "3", "a key is a string here", ""),
+    ("a spread dictionary", "op='gemm', a=a, b=b, epilogue=[{**w}]", "w", "`**` in a dictionary", "name the operands"),
+    ("a function of integers", "op='gemm', a=tl.zeros((8, 8), tl.int8), b=tl.zeros((8, 8), tl.int8), "
+     "epilogue=[{'op': 'exp'}]", "{'op': 'exp'}", "exp of i32", "cast"),
+    ("MATH without ops", "op='math', a=a", "al.composite(op='math', a=a)", "a composite without ops", "epilogue="),
+    ("MATH with b", "op='math', a=a, b=a, epilogue=[{'op': 'exp'}]",
+     "al.composite(op='math', a=a, b=a, epilogue=[{'op': 'exp'}])", "op 'math' takes one block", "in the epilogue"),
+    ("MATH on HBM", "op='math', a=r, epilogue=[{'op': 'exp'}]",
+     "al.composite(op='math', a=r, epilogue=[{'op': 'exp'}])",
+     "'a' is a region of fp32 [16, 16]; op 'math' takes a block in TCM", "tl.load"),
+    ("MATH on nothing", "op='math', epilogue=[{'op': 'exp'}]", "al.composite(op='math', epilogue=[{'op': 'exp'}])",
+     "op 'math' takes a block as 'a', not None", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("shows", "call", "marked", "message", "hint"), COMPOSITES, ids=[c[0] for c in COMPOSITES])
+def test_a_composite_that_is_none_is_one_error(shows: str, call: str, marked: str, message: str, hint: str) -> None:
+    """At the operand that is wrong, or else at the call."""
+    blocks = (("a", 16, 32), ("b", 32, 16), ("w", 16, 16))
+    body = "".join(f"{name} = tl.zeros(({m}, {n}), tl.float32)\n" for name, m, n in blocks)
+    lines = report(f"{body}r = al.ref(x, (16, 16))\nal.composite({call})").splitlines()
+    caret = lines[2]
+    assert lines[0].startswith(f"{FILE}:10:") and message in lines[0]
+    assert lines[1][caret.index("^") : caret.rindex("^") + 1] == marked
+    assert hint in "\n".join(lines[3:])
+    assert sum("error:" in line for line in lines) == 1
+
 
 @pytest.mark.parametrize(("shows", "body", "where", "marked", "message", "hint"), CASES, ids=[c[0] for c in CASES])
 def test_a_wrong_use_is_one_error(shows: str, body: str, where: str, marked: str, message: str, hint: str) -> None:

@@ -1,0 +1,69 @@
+# RUN: ahbmc-opt %s --kernel streamed --arg x=*fp16 --arg w=*fp16 --arg y=*fp16 | filecheck %s
+# RUN: ahbmc-opt %s --kernel streamed --arg x=*fp16 --arg w=*fp16 --arg y=*fp16 -p fused | filecheck %s --check-prefix=FUSED
+# RUN: ahbmc-opt %s --kernel streamed --arg x=*fp16 --arg w=*fp16 --arg y=*fp16 -p primitive | filecheck %s --check-prefix=FUSED
+# RUN: ahbmc-opt %s --kernel in_place --arg x=*fp16 --arg w=*fp16 --arg y=*fp32 | filecheck %s --check-prefix=PLACE
+# RUN: ahbmc-opt %s --kernel in_place --arg x=*fp16 --arg w=*fp16 --arg y=*fp32 -p auto | filecheck %s --check-prefix=AUTO
+# RUN: ahbmc-opt %s --kernel unread --arg x=*fp32 -p fused | filecheck %s --check-prefix=UNREAD
+
+# Composites that are written out: what they compute is their body, and every pipeline issues them as they stand.
+import triton
+import triton.language as tl
+from ahbmc import language as al
+
+
+# A block and a region, an output in HBM: the number that an op takes is made ready outside, the conversion is the last op.
+# CHECK-LABEL: func.func @streamed
+# CHECK: %[[A:.*]] = tl.load_region
+# CHECK: %[[TWO:.*]] = arith.constant dense<2.0
+# CHECK: tl.composite(%[[X:.*]] = %[[A]] : tensor<24x40xf16>, %[[W:.*]] = %{{.*}} : !ahbm.region<f16, 2>, %[[S:.*]] = %[[TWO]] : tensor<24x56xf32>, %[[Y:.*]] = %{{.*}} : !ahbm.region<f16, 2>) attributes {stage = "none", as_written} {
+# CHECK-NEXT: %[[P:.*]] = tl.gemm %[[X]], %[[W]]
+# CHECK-NEXT: %[[Q:.*]] = arith.mulf %[[P]], %[[S]]
+# CHECK-NEXT: %[[H:.*]] = tl.cast %[[Q]] : tensor<24x56xf32> -> tensor<24x56xf16>
+# CHECK-NEXT: tl.store_region %[[Y]], %[[H]]
+# CHECK-NEXT: tl.yield
+# What is done to the output by the plain op before is not drawn into it, and the load stays staged.
+# FUSED-LABEL: func.func @streamed
+# FUSED: ahbm.dma_read
+# FUSED: ahbm.composite
+# FUSED-SAME: [#ahbm.spec<"gemm", k_tile, [0, 1], 3>, #ahbm.spec<"mul", output_tile, [-1, 2], 3>], writes = array<i64: 3>
+# FUSED: pe.dma_read {part = 1 : i64}
+# FUSED-NOT: ahbm.composite
+@triton.jit
+def streamed(x, w, y):
+    a = tl.load(al.ref(x, (24, 40)))
+    out = al.ref(y, (24, 56))
+    al.composite(op="gemm", a=a, b=al.ref(w, (40, 56)), out=out, epilogue=[{"op": "scale", "by": 2.0}])
+
+
+# The block is written in place and its name goes on with what is in it: one buffer, and no op joins the composite.
+# PLACE-LABEL: func.func @in_place
+# PLACE: scf.for {{.*}} iter_args(%[[C:.*]] = %c) -> (tensor<24x56xf32>)
+# PLACE: %[[D:.*]] = tl.composite({{.*}} %[[I:.*]] = %[[C]] : tensor<24x56xf32>) attributes {stage = "none", as_written} -> tensor<24x56xf32> {
+# PLACE: %[[SUM:.*]] = arith.addf %{{.*}}, %[[I]]
+# PLACE-NEXT: %[[R:.*]] = tl.copy_to %[[SUM]], %[[I]]
+# PLACE-NEXT: tl.yield %[[R]]
+# PLACE: scf.yield %[[D]]
+# AUTO-LABEL: func.func @in_place
+# AUTO: ahbm.fill %c
+# AUTO: scf.for
+# AUTO-NOT: iter_args
+# AUTO: ahbm.composite(%{{.*}}, %{{.*}}, %c : {{.*}}) extents({{.*}}) {specs = [#ahbm.spec<"gemm", k_tile, [0, 1], 2>, #ahbm.spec<"add", output_tile, [-1, 2], 2>], writes = array<i64: 2>}
+# AUTO-NOT: ahbm.copy
+@triton.jit
+def in_place(x, w, y):
+    c = tl.zeros((24, 56), tl.float32)
+    for i in range(3):
+        step = al.ref(x + i, (24, 40), (48, 1))
+        al.composite(op="gemm", a=step, b=al.ref(w, (40, 56)), out=c, epilogue=[{"op": "add", "other": c}])
+    tl.store(al.ref(y, (24, 56)), tl.exp(c))
+
+
+# What nobody reads is issued too, and the same thing twice is two commands.
+# UNREAD-LABEL: func.func @unread
+# UNREAD-COUNT-2: ahbm.composite
+# UNREAD-NOT: ahbm.composite
+@triton.jit
+def unread(x):
+    a = tl.load(al.ref(x, (24, 40)))
+    al.composite(op="math", a=a, epilogue=[{"op": "exp"}])
+    al.composite(op="math", a=a, epilogue=[{"op": "exp"}])
