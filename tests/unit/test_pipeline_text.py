@@ -135,7 +135,7 @@ def test_passes_are_put_into_a_pipeline() -> None:
     ("text", "message", "columns"),
     [
         ("auto{x=1}", "'x' is no place in pipeline 'auto'; allowed: before-PASS=NEW, after-PASS=NEW", (6, 7)),
-        ("primitive{after-match-recipes=cse}", "'after-match-recipes' is no place in pipeline 'primitive'", (11, 31)),
+        ("primitive{after-match-recipes=cse}", "'after-match-recipes' is no place in pipeline 'primitive'", (11, 30)),
         ("auto{before-cse=cse,csee}", "there is no pass or pipeline 'csee'", (17, 25)),
     ],
 )
