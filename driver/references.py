@@ -97,6 +97,10 @@ def _cumsum(x: Array, axis: int = -1) -> Array:
     return np.cumsum(x, axis=axis)
 
 
+def _repeat(x: Array, count: int, axis: int = 0) -> Array:
+    return np.repeat(x, int(count), axis=axis)
+
+
 def _binary(function: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     def apply(a: Array, b: Array) -> Any:
         return function(a, b)
@@ -141,6 +145,7 @@ REFERENCES: dict[str, Reference] = {
     "max": Reference("maximum over an axis, or over all", _max),
     "min": Reference("minimum over an axis, or over all", _min),
     "cumsum": Reference("running sum along an axis", _cumsum),
+    "repeat": Reference("each entry along an axis `count` times in a row, as scales of groups are", _repeat),
     "softmax": Reference("softmax along an axis", _softmax),
     "transpose": Reference("last two axes swapped", _transpose),
     "matmul": Reference("matrix product over the last two axes", _binary(np.matmul)),

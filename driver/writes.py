@@ -42,7 +42,7 @@ def _stored_to(op: Operation) -> list[SSAValue]:
         case ahbm.ScatterOp() | ahbm.AtomicOp():
             return [op.base]
         case ahbm.CompositeOp():
-            written = {*op.written, *(spec.out.data for spec in op.specs)}
+            written = {*op.written, *op.outs}
             return [part for number, part in enumerate(op.parts) if number in written]
         case _:
             return []

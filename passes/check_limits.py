@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -48,7 +48,7 @@ class CheckLimitsPass(ModulePass):
             for each in function.walk():
                 if isinstance(each, ahbm.CompositeOp):
                     faults += _composite(each, machine)
-                    faults += _element(each, [each.parts[n].type for n in _gemm_operands(each)])
+                    faults += _element(each, each.factor_elements[:1] if each.gemm_number is not None else ())
                 elif isinstance(each, ahbm.GemmOp):
                     faults += _element(each, [each.a.type])
                 elif isinstance(each, ahbm.AllocOp):
@@ -79,11 +79,7 @@ def _listed(ops: list[tuple[str, int]]) -> Iterator[str]:
         yield f"{kind}: {size} bytes" + (f", {count} times" if count > 1 else "")
 
 
-def _gemm_operands(op: ahbm.CompositeOp) -> tuple[int, ...]:
-    return () if op.gemm_number is None else op.specs.data[op.gemm_number].operand_numbers[:1]
-
-
-def _element(op: Operation, operands: list[Attribute]) -> Iterator[Fault]:
+def _element(op: Operation, operands: Iterable[Attribute]) -> Iterator[Fault]:
     """The GEMM engine has a rate for some element types only."""
     for kind in operands:
         element = str(operand_element(kind))

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from ..backend_sim.target.cost import GEMM_ELEMENTS
 from ..backend_sim.target.machine import Machine
 from ..backend_sim.target.machine_file import machine_of
 from ..dialects import tl
-from ..dialects.region import operand_element
 from ..dialects.remarks import remark
-from .composites.gemm_choice import Choice, Stage, choose
+from .commands.math_kinds import is_lane_by_lane, math_kind
+from .composites.gemm_choice import Choice, Stage, choose, factor_element
 from .composites.iteration_cost import single_ops_are_faster
 from .composites.loaded_ahead import InLoops, loaded_ahead, loop_of
 from .composites.operand_loads import absorb, drop_zero_accumulator
 from .composites.stage_operands import single_ops, stage_gemm
+from .composites.tile_ops import TileOps, captured, ops_of, ops_on, tile_region
 
 When = Literal["always", "auto"]
 
@@ -34,6 +36,9 @@ class FormCompositesPass(ModulePass):
              %d = tl.dot %a, %q : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
     after:   %d = tl.composite(%x = %ra : !ahbm.region<f16, 2>, %y = %q : tensor<64x64xf16>) {stage = "b"} -> ... {
                %g = tl.gemm %x, %y : ... ; tl.yield %g }
+
+    Lane-by-lane ops between the load of an operand and the product (a cast, a dequantisation, a scale) are done to
+    each tile that is fetched, where that costs less than doing them once to the whole block.
 
     An operand that is loaded for this product alone, in the same block and with no write in between, is streamed: its
     tiles are read while the composite runs. Any other operand is staged: it lies in TCM before the composite is issued.
@@ -65,7 +70,7 @@ class FormCompositesPass(ModulePass):
                     self._form(product, machine)
 
     def _form(self, product: tl.DotOp | tl.GemmOp, machine: Machine) -> None:
-        element = str(operand_element(product.a.type))
+        element = str(factor_element(product))
         if element not in GEMM_ELEMENTS:
             # `check-limits` tells the user.
             remark(product, self.name, "composite", "refused", f"the GEMM engine does not take {element}")
@@ -79,6 +84,7 @@ class FormCompositesPass(ModulePass):
         if weigh and isinstance(product, tl.DotOp) and loop is not None and single_ops_are_faster(loop, machine):
             remark(product, self.name, "composite", "refused", "single ops do an iteration of the loop faster")
             return
+        ops = ops_of(product)
         choice = choose(product, machine, wanted, weigh_single=weigh)
         if choice.single:
             remark(product, self.name, "composite", "refused", choice.reason)
@@ -87,7 +93,7 @@ class FormCompositesPass(ModulePass):
             return
         if self.in_loops == "load" and isinstance(product, tl.DotOp):
             early = [
-                n for n, v in (("a", product.a), ("b", product.b)) if loaded_ahead(product, v, machine) is not None
+                n for n in "ab" if n not in choice.at_once and loaded_ahead(product, ops[n].source, machine) is not None
             ]
             choice = choice.with_staged(early)
         if choice.refused:
@@ -96,29 +102,33 @@ class FormCompositesPass(ModulePass):
         drop_zero_accumulator(product)
         if isinstance(product, tl.GemmOp):
             for part in stage_gemm(product, choice):
-                _wrap(part, part.a, part.b, choice)
+                _wrap(part, part.a, part.b, part.tiles.clone() if part.tiles is not None else None, choice)
             return
-        a, b = (v if n in choice.staged else absorb(product, v) for n, v in (("a", product.a), ("b", product.b)))
-        _wrap(product, a, b, choice)
+        a, b = (TileOps(v) if n in choice.at_once else ops[n] for n, v in (("a", product.a), ("b", product.b)))
+        tiles = tile_region(a, b) if a.ops or b.ops else None
+        regions = [v if n in choice.staged else absorb(product, v) for n, v in (("a", a.source), ("b", b.source))]
+        _wrap(product, regions[0], regions[1], tiles, choice)
 
 
-def _wrap(product: tl.DotOp | tl.GemmOp, a: SSAValue, b: SSAValue, choice: Choice) -> None:
-    """Put a composite of `a` and `b` (regions or blocks) in the place of a product."""
+def _wrap(product: tl.DotOp | tl.GemmOp, a: SSAValue, b: SSAValue, tiles: Region | None, choice: Choice) -> None:
+    """Put a composite of `a` and `b` (regions or blocks), with the ops on their tiles, in the place of a product."""
     inputs = [a, b] + ([product.acc] if product.acc is not None else [])
-    inputs = list(dict.fromkeys(inputs))
+    inputs = list(dict.fromkeys([*inputs, *(captured(tiles) if tiles is not None else ())]))
     body = Block(arg_types=[v.type for v in inputs])
     argument = dict(zip(inputs, body.args, strict=True))
     for value, arg in argument.items():
         arg.name_hint = value.name_hint
     acc = argument[product.acc] if product.acc is not None else None
     kind = product.result.type
-    blocks = isinstance(a.type, TensorType) and isinstance(b.type, TensorType)
+    blocks = tiles is None and isinstance(a.type, TensorType) and isinstance(b.type, TensorType)
     if blocks:
         assert isinstance(product, tl.DotOp)
         precision = product.input_precision.data if product.input_precision is not None else None
         inner = tl.DotOp(argument[a], argument[b], acc, kind.element_type, precision)
     else:
-        inner = tl.GemmOp(argument[a], argument[b], acc, kind)
+        for op in tiles.block.ops if tiles is not None else ():
+            op.operands = [argument.get(v, v) for v in op.operands]
+        inner = tl.GemmOp(argument[a], argument[b], acc, kind, tiles)
     end = tl.YieldOp(inner.result)
     body.add_ops([inner, end])
     staged = "".join(choice.staged)
@@ -128,19 +138,25 @@ def _wrap(product: tl.DotOp | tl.GemmOp, a: SSAValue, b: SSAValue, choice: Choic
     block = product.parent
     assert block is not None
     block.insert_op_before(made, product)
+    for name in "ab":
+        if tiles is not None and (ops := [math_kind(op) for op in ops_on(tiles, name)]):
+            remark(made, FormCompositesPass.name, "operand", "fused", f"{', '.join(ops)} on the tiles of {name}")
     made.outputs[0].name_hint = product.result.name_hint
     product.result.replace_all_uses_with(made.outputs[0])
-    loads = [v.owner for v in (product.a, product.b)]
+    operands = [product.a, product.b]
     product.detach()
     product.erase()
-    for load in dict.fromkeys(loads):
-        _erase_if_dead(load)
+    _erase_dead(operands)
 
 
-def _erase_if_dead(op: object) -> None:
-    """Remove a load (and the transpose after it) that was absorbed."""
-    while isinstance(op, tl.LoadRegionOp | tl.TransOp) and not op.result.uses:
-        source = op.operands[0].owner
-        op.detach()
-        op.erase()
-        op = source
+def _erase_dead(values: Sequence[SSAValue]) -> None:
+    """Remove loads that were absorbed, and what was done to them."""
+    todo = list(values)
+    while todo:
+        op = todo.pop().owner
+        if not isinstance(op, Operation) or op.parent is None or any(r.uses for r in op.results):
+            continue
+        if isinstance(op, tl.LoadRegionOp | tl.TransOp) or is_lane_by_lane(op):
+            todo += op.operands
+            op.detach()
+            op.erase()

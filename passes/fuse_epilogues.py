@@ -154,7 +154,8 @@ def _bytes_with(composite: tl.CompositeOp, chain: list[Operation], known: Reside
     out = len(types) if form.stored is None else form.stored
     assert form.product is not None and form.a is not None and form.b is not None
     types.append(ahbm.BufferType((), element_of(form.product.result.type)))
-    specs = [SpecAttr("gemm", ahbm.Scope.K_TILE, [form.a, form.b], out)]
+    specs = [spec_for(step, out, range(len(types)), ahbm.Scope.K_TILE) for step in form.on_tiles]
+    specs.append(SpecAttr("gemm", ahbm.Scope.K_TILE, [form.a, form.b], out))
     specs += [spec_for(step, out, range(len(types))) for step in form.steps]
     trial.erase()
     return FRAMING_BYTES + 2 * LENGTH_BYTES + sum(s.logical_bytes(types) for s in specs) + HANDLE_BYTES

@@ -17,9 +17,11 @@ from ..dialects import tl
 from ..dialects.region import RegionOp
 from ..dialects.remarks import remark
 from ..dialects.shapes import shape_of
-from .analysis.affine import AffineAnalysis, is_normal
+from .analysis.affine import AffineAnalysis, is_inside, is_normal
 from .analysis.materialise import Materialiser
 from .analysis.region_form import RegionForm, read, write
+from .commands.math_kinds import is_lane_by_lane
+from .composites.tile_ops import K_AXIS, TileOps, is_same_along, tile_ops, tile_region
 from .loops.refused import Refused
 from .loops.sums_of_dots import Product, products_of
 from .loops.whole_k import backwards, runs_backwards, whole_k
@@ -34,6 +36,9 @@ class RaiseKLoopsPass(ModulePass):
                %a = tl.load_region %ra(%t) ; %b = tl.load_region %rb(%t) ; %s = tl.dot %a, %b acc(%sum) ; yield %s }
     after:   %acc = tl.gemm %ra_all, %rb_all acc(%zero)
 
+    Ops between a load and the dot (a cast, a dequantisation, a scale) become the `tiles` of the GEMM, if what they take
+    beside the operand is the same for all of K.
+
     The K size of the regions is trip * BLOCK_K, at run time; the bound of K in them is the bound of the first
     iteration. A loop that runs backwards is turned round. An operand that moves on by more than a block, as with split
     K, gets a folded K axis, and its bound counts the valid lanes of all blocks. A loop of several sums, or of several
@@ -41,7 +46,8 @@ class RaiseKLoopsPass(ModulePass):
     GEMM.
 
     needs:   `raise-regions`, `dot-accumulate` and `drop-dead-iter-args`. All that the loop carries are sums of dots;
-             both operands of a dot are loads of regions for the dots of the loop alone; the body does nothing else.
+             both operands of a dot are loads of regions (and lane-by-lane ops on them) for the dots of the loop alone;
+             the body does nothing else.
     keeps:   values within the rounding of the accumulation. Every loop with a dot that is not raised leaves a remark
              with the reason.
     options: none
@@ -87,6 +93,7 @@ class _Gemm:
     product: Product
     a: RegionForm
     b: RegionForm
+    ops: tuple[TileOps, TileOps]
 
 
 _Plan: TypeAlias = tuple[tuple[_Gemm, ...], ...]
@@ -102,8 +109,9 @@ def _plan(loop: scf.ForOp, analysis: AffineAnalysis) -> _Plan | str:
             raise Refused("nothing is carried")
         sums = [products_of(loop, n) for n in range(len(loop.iter_args))]
         dots = [product.dot for products in sums for product in products]
-        loads = [load for dot in dots for load in (_load_of(dot.a), _load_of(dot.b))]
-        _check_loads(loop, dots, loads)
+        operands = [ops for dot in dots for ops in (tile_ops(dot, dot.a), tile_ops(dot, dot.b))]
+        loads = [_load_of(each.source) for each in operands]
+        _check_loads(loop, [*dots, *(op for each in operands for op in each.ops)], loads)
         plan = tuple(tuple(_gemm(product, loop, analysis) for product in products) for products in sums)
         _check_effects(loop, loads)
         return plan
@@ -115,11 +123,26 @@ def _gemm(product: Product, loop: scf.ForOp, analysis: AffineAnalysis) -> _Gemm:
     dot = product.dot
     if dot.is_batch:
         raise Refused("a batch of products")
-    a, b = _operand(dot.a, analysis), _operand(dot.b, analysis)
+    ops = tile_ops(dot, dot.a), tile_ops(dot, dot.b)
+    _check_sides(ops, loop)
+    a, b = (_operand(each.source, analysis) for each in ops)
     block_k = shape_of(dot.a.type)[1]
     if runs_backwards(a, 1, block_k, loop, analysis) and runs_backwards(b, 0, block_k, loop, analysis):
         a, b = backwards(a, loop, analysis), backwards(b, loop, analysis)
-    return _Gemm(product, whole_k(a, 1, block_k, "a", loop, analysis), whole_k(b, 0, block_k, "b", loop, analysis))
+    a, b = whole_k(a, 1, block_k, "a", loop, analysis), whole_k(b, 0, block_k, "b", loop, analysis)
+    return _Gemm(product, a, b, ops)
+
+
+def _check_sides(ops: tuple[TileOps, TileOps], loop: scf.ForOp) -> None:
+    """What is done to the operands must be the same for every block of K."""
+    for name, each in zip("ab", ops, strict=True):
+        for side in each.sides():
+            if is_inside(side, loop):
+                raise Refused(f"what {name} is combined with is not the same in every iteration")
+            if not is_same_along(side, K_AXIS[name]):
+                raise Refused(f"what {name} is combined with differs along K")
+    if not any(each.keep_zero for each in ops):
+        raise Refused("the ops on a and on b make something of the zeros behind the end of K")
 
 
 def _load_of(value: SSAValue) -> tl.LoadRegionOp:
@@ -128,6 +151,8 @@ def _load_of(value: SSAValue) -> tl.LoadRegionOp:
         value = value.owner.operand
     load = value.owner
     if not isinstance(load, tl.LoadRegionOp):
+        while isinstance(load, Operation) and is_lane_by_lane(load):
+            load = load.operands[0].owner
         source = load.name if isinstance(load, Operation) else "a carried value"
         raise Refused(f"an operand comes from {source}")
     return load
@@ -142,15 +167,15 @@ def _operand(value: SSAValue, analysis: AffineAnalysis) -> RegionForm:
     return form.permuted(value.owner.permutation) if isinstance(value.owner, tl.TransOp) else form
 
 
-def _check_loads(loop: scf.ForOp, dots: Sequence[tl.DotOp], loads: Sequence[tl.LoadRegionOp]) -> None:
-    """The loads are the loop's own and for the dots alone."""
+def _check_loads(loop: scf.ForOp, users_allowed: Sequence[Operation], loads: Sequence[tl.LoadRegionOp]) -> None:
+    """The loads are the loop's own and for the dots (and the ops on their operands) alone."""
     for load in loads:
         if load.parent_op() is not loop:
             raise Refused("an operand is loaded outside of the loop")
         users = {use.operation for use in load.result.uses}
         turned = [user for user in users if isinstance(user, tl.TransOp)]
         users.update(use.operation for user in turned for use in user.result.uses)
-        if not users <= {*dots, *turned}:
+        if not users <= {*users_allowed, *turned}:
             raise Refused("a loaded operand has another user")
 
 
@@ -177,7 +202,8 @@ def _add(total: SSAValue, gemm: _Gemm, maker: Materialiser) -> SSAValue:
     """`total` and the GEMM over the whole of K."""
     dot, after = gemm.product.dot, gemm.product.after
     a, b = write(gemm.a, maker).result, write(gemm.b, maker).result
-    op = tl.GemmOp(a, b, None if after else total, dot.result.type)
+    tiles = tile_region(*gemm.ops) if any(each.ops for each in gemm.ops) else None
+    op = tl.GemmOp(a, b, None if after else total, dot.result.type, tiles)
     # Who takes the GEMM apart again takes the kernel's own block of K.
     op.attributes["block_k"] = IntegerAttr(shape_of(dot.a.type)[1], i64)
     now: dict[SSAValue, SSAValue] = {dot.result: maker.insert(op)}

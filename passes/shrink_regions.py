@@ -21,6 +21,7 @@ from .analysis.affine import AffineAnalysis
 from .analysis.materialise import Materialiser
 from .analysis.poly import Poly
 from .analysis.region_form import Axis, RegionForm, read, write
+from .composites.tile_ops import captured
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ class _Demands:
                 self._visit_loop(op)
             case scf.IfOp():
                 self._visit_condition(op)
-            case _ if op.regions:
+            case _ if op.regions and not isinstance(op, tl.GemmOp):
                 for inner in op.walk():
                     self._want_all(inner.operands)
             case _ if op.results and shape_of(op.results[0].type):
@@ -130,6 +131,8 @@ class _Demands:
                 self.want(op.b, (*batch, ALL, columns))
                 if op.acc is not None:
                     self.want(op.acc, wanted)
+                if isinstance(op, tl.GemmOp) and op.tiles is not None:
+                    self._want_all(captured(op.tiles))
             case tl.ExpandDimsOp():
                 at = op.axis.value.data
                 self.want(op.operand, wanted[:at] + wanted[at + 1 :])

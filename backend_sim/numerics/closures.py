@@ -113,6 +113,14 @@ class Builder:
             self.alias(argument, self.slot(value))
         return self.body(region.block)
 
+    def apart(self, block: Block) -> tuple[list[Step], tuple[int, ...]]:
+        """Compile a block without control flow as steps that the caller runs; the slots of what it yields."""
+        open_block = self._blocks[self._at]
+        outer, open_block.steps = open_block.steps, []
+        results = self.body(block)
+        inner, open_block.steps = open_block.steps, outer
+        return inner, results
+
     # What control flow uses.
 
     def body(self, block: Block) -> tuple[int, ...]:

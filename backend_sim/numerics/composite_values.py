@@ -96,6 +96,13 @@ class _Instance:
             return self.memory.space.read_float32(part, self.place)
         return self.value(number)
 
+    def change(self, number: int, spec: _MathSpec) -> None:
+        """Carry out an op on the tiles of a part: a cast gives them another type, whatever else keeps it."""
+        tiles = self.value(number)
+        dtype = spec.to or tiles.dtype
+        made = np.asarray(spec.function(spec.aligned([self.value(n) for n in spec.operands]), dtype))
+        self.changed[number] = np.broadcast_to(convert(made, dtype), tiles.shape)
+
     def store(self, number: int, block: Array) -> None:
         """Write a block to a part, rounded to its element type."""
         part = self.parts[number]
@@ -116,12 +123,13 @@ class _Program:
     """A compiled composite: its specs by phase."""
 
     before: tuple[_MathSpec, ...]
-    on_operands: tuple[_MathSpec, ...]
+    on_tiles: tuple[tuple[int, _MathSpec], ...]
     gemm: tuple[int, int, int] | None
     on_products: tuple[_MathSpec, ...]
     on_outputs: tuple[_MathSpec, ...]
     after: tuple[_MathSpec, ...]
     dtypes: tuple[DType, ...]
+    factor: DType
     k_tile: int
     place: Place | None
 
@@ -129,9 +137,8 @@ class _Program:
         run = _Instance(operands[: len(self.dtypes)], self.dtypes, memory, self.place)
         for spec in self.before:
             run.store(spec.out, run.compute(spec))
-        for spec in self.on_operands:
-            target = spec.out if spec.out != NO_OUT else spec.operands[0]
-            run.changed[target] = convert(run.compute(spec), self.dtypes[target])
+        for part, spec in self.on_tiles:
+            run.change(part, spec)
         if self.gemm is not None:
             self._multiply(run, self.gemm, operands[len(self.dtypes) :])
         for spec in self.after:
@@ -145,7 +152,7 @@ class _Program:
             k = min(a.shape[1], b.shape[0])
             assert extents[2] <= k, "an operand that is shorter than the K of its GEMM"
             a, b = a[:, :k], b[:k]
-        total = _accumulator(self.dtypes[a_number])
+        total = _accumulator(self.factor)
         if self.on_products:
             run.running = self._in_tiles(run, a, b, total)
         else:
@@ -185,26 +192,29 @@ def composite(op: Operation) -> Effect:
     """The effect of a composite whose recipes are expanded. Its operands are the parts, then the extents."""
     assert isinstance(op, ahbm.CompositeOp)
     place, number = place_of(op.location), op.gemm_number
-    phases: Mapping[str, list[_MathSpec]] = {p: [] for p in ("before", "operands", "products", "outputs", "after")}
+    phases: Mapping[str, list[_MathSpec]] = {p: [] for p in ("before", "products", "outputs", "after")}
+    on_tiles = [(part, _compile_math(op.specs.data[n], place)) for n, part in op.on_tiles.items()]
     gemm: tuple[int, int, int] | None = None
     for position, spec in enumerate(op.specs):
         if spec.is_gemm:
             gemm = (*spec.operand_numbers[:2], spec.out.data)  # pyright: ignore[reportAssignmentType]
             continue
+        if position in op.on_tiles:
+            continue
         behind = number is not None and position > number
-        phase = {
-            Scope.K_TILE.value: "products" if behind else "operands",
-            Scope.OUTPUT_TILE.value: "outputs",
-        }.get(spec.scope.data, "after" if behind else "before")
+        phase = {Scope.K_TILE.value: "products", Scope.OUTPUT_TILE.value: "outputs"}.get(
+            spec.scope.data, "after" if behind else "before"
+        )
         phases[phase].append(_compile_math(spec, place))
     program = _Program(
         tuple(phases["before"]),
-        tuple(phases["operands"]),
+        tuple(on_tiles),
         gemm,
         tuple(phases["products"]),
         tuple(phases["outputs"]),
         tuple(phases["after"]),
         tuple(_part_dtype(kind) for kind in op.part_types),
+        numpy_dtype(op.factor_elements[0]) if gemm is not None else np.dtype(np.float32),
         _k_tile(op) if phases["products"] else 0,
         place,
     )

@@ -144,7 +144,7 @@ class _Run:
         # A command writes its last operand, a composite the outs of its specs.
         outs = {len(sources) - 1}
         if isinstance(op, ahbm.CompositeOp):
-            outs = {spec.out.data for spec in op.specs if spec.out.data >= 0}
+            outs = {*op.outs}
 
         def step(slots: Slots) -> None:
             operands = [slots[s] for s in sources]

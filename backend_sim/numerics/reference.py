@@ -17,6 +17,7 @@ import numpy as np
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Operation
+from xdsl.ir import Region as XdslRegion
 
 from ...dialects import tl
 from ...dialects.errors import AhbmcError, Category, Fault, Place, fail, place_of
@@ -249,13 +250,44 @@ class _Machine:
         def block(operand: Region | Array) -> Array:
             return self.space.read_region(operand, place) if isinstance(operand, Region) else operand
 
+        tiles = _tile_steps(op.tiles, builder) if op.tiles is not None else None
+
         def step(slots: Slots) -> None:
             left, right = block(slots[a]), block(slots[b])
             if left.shape[1] != right.shape[0]:
                 raise fail(f"a product over {left.shape[1]} and {right.shape[0]} lanes", place, Category.INTERNAL)
+            if tiles is not None:
+                left, right = tiles(slots, left, right)
             slots[out] = product(left, right, slots[accumulator], dtype)
 
         return step
+
+
+def _tile_steps(tiles: XdslRegion, builder: Builder) -> Callable[[Slots, Array, Array], tuple[Array, Array]]:
+    """What is done to the operands of a GEMM before they are multiplied, one block of K after the other."""
+    a, b = builder.slots(tiles.block.args)
+    block_k = shape_of(tiles.block.args[0].type)[1]
+    steps, ends = builder.apart(tiles.block)
+
+    def run(slots: Slots, left: Array, right: Array) -> tuple[Array, Array]:
+        lefts, rights = list[Array](), list[Array]()
+        for start in range(0, left.shape[1], block_k):
+            lanes = min(block_k, left.shape[1] - start)
+            # The last block is filled up with zeros, whose products are cut off again.
+            slots[a] = _filled_up(left[:, start : start + lanes], 1, block_k)
+            slots[b] = _filled_up(right[start : start + lanes], 0, block_k)
+            for step in steps:
+                step(slots)
+            lefts.append(slots[ends[0]][:, :lanes])
+            rights.append(slots[ends[1]][:lanes])
+        return (np.concatenate(lefts, 1), np.concatenate(rights)) if lefts else (left, right)
+
+    return run
+
+
+def _filled_up(block: Array, axis: int, lanes: int) -> Array:
+    missing = lanes - block.shape[axis]
+    return np.pad(block, [(0, missing if d == axis else 0) for d in range(2)]) if missing else block
 
 
 def checked_array(argument: Any, pointer: PointerType, name: str) -> Array:

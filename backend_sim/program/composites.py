@@ -13,7 +13,7 @@ from xdsl.ir import Operation
 
 from ...dialects import ahbm, pe
 from ...dialects.ahbm.commands import CommandOp
-from ...dialects.ahbm.types import NO_OUT, SpecAttr
+from ...dialects.ahbm.types import SpecAttr
 from ...dialects.errors import Category, Place, fail, place_of
 from ...dialects.region import operand_element
 from ...dialects.shapes import element_bytes, shape_of
@@ -131,7 +131,7 @@ def composite_maker(program: Site, op: Operation, builder: Builder) -> Step:
     parts, extents, view = builder.slots(op.parts), builder.slots(op.extents), program.view_slot(builder)
     sources = builder.slots(op.operands)
     site, issue = program.site(op, ", ".join(spec.kind.data for spec in specs)), program.issue_ps(op)
-    changed = sorted({*op.written, *(spec.out.data for spec in specs if spec.out.data != NO_OUT)})
+    changed = sorted({*op.written, *op.outs})
     all_reads, all_writes = ranges_of(op.parts, builder), _behind(op, changed, builder)
 
     def step(slots: Slots) -> Command:
@@ -185,21 +185,19 @@ def _tiles_plan(
     a, b = gemm.operand_numbers
     # Each MATH op of a tile runs over the tile it changes; in the order of the stages.
     before = after = 0
-    seen_gemm = False
-    element = str(operand_element(types[a]))
-    math_operands: list[int] = []
+    on_tiles = op.on_tiles
+    fetched_parts, math_operands = [a, b], list[int]()
     for stage in loop.k_body.block.ops:
-        if isinstance(stage, pe.GemmOp):
-            seen_gemm = True
-        elif isinstance(stage, pe.MathOp):
-            spec = specs[stage.number]
+        if not isinstance(stage, pe.MathOp):
+            continue
+        spec = specs[stage.number]
+        if stage.number in on_tiles:
+            lanes = tile_m if on_tiles[stage.number] == a else tile_n
+            before += cost.math_ps(machine, spec.kind.data, tile_k * lanes)
+            fetched_parts += spec.operand_numbers
+        else:
+            after += cost.math_ps(machine, spec.kind.data, tile_m * tile_n)
             math_operands += spec.operand_numbers
-            if seen_gemm:
-                after += cost.math_ps(machine, spec.kind.data, tile_m * tile_n)
-                continue
-            on_b = b in (spec.out.data, *spec.operand_numbers) and spec.out.data != a
-            before += cost.math_ps(machine, spec.kind.data, tile_k * (tile_n if on_b else tile_m))
-            element = str(spec.extras.data.get("to", element))
     out_math = 0
     stored: int | None = None
     for stage in loop.output_body.block.ops:
@@ -221,11 +219,11 @@ def _tiles_plan(
         (tile_m, tile_k, tile_n),
         cost.fetch_ps(machine, fetched),
         before,
-        cost.gemm_ps(machine, tile_m, tile_k, tile_n, element),
+        cost.gemm_ps(machine, tile_m, tile_k, tile_n, str(op.factor_elements[0])),
         after,
         out_math,
         cost.store_ps(machine, tile_m * tile_n * element_bytes(operand_element(types[stored]))),
-        _behind(op, (a, b), builder),
+        _behind(op, dict.fromkeys(fetched_parts), builder),
         _behind(op, [n for n in math_operands if n not in (a, b)], builder),
         _behind(op, (stored,), builder),
         place,

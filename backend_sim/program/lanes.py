@@ -152,7 +152,7 @@ class Lanes:
 
     def _composite(self, op: Operation, builder: Builder) -> Step:
         assert isinstance(op, ahbm.CompositeOp)
-        written = {*op.written, *(spec.out.data for spec in op.specs)}
+        written = {*op.written, *op.outs}
         regions = [(builder.slot(p), i in written) for i, p in enumerate(op.parts) if isinstance(p.type, RegionType)]
         extents = builder.slots(op.extents)
 

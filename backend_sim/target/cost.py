@@ -136,7 +136,9 @@ class GemmFacts:
 
     `block` is (M, K, N) of one single-op GEMM; `a_in_tcm` and `b_in_tcm` say that a block is there already. `staged`
     names the operand that the composite reads as a whole before it starts, if any. `epilogue` counts MATH ops on the
-    output. `sharers` PEs do the same at the same time on the same slice.
+    output, `a_ops` and `b_ops` those on the tiles of an operand before they are multiplied; `a_bytes` and `b_bytes` are
+    the bytes of one of its elements where it lies, 0 for those of `element`. `sharers` PEs do the same at the same time
+    on the same slice.
     """
 
     m: int
@@ -150,7 +152,17 @@ class GemmFacts:
     staged: str = "none"
     out_in_hbm: bool = False
     epilogue: int = 0
+    a_ops: int = 0
+    b_ops: int = 0
+    a_bytes: int = 0
+    b_bytes: int = 0
     sharers: int = 1
+
+    @property
+    def widths(self) -> tuple[int, int]:
+        """Bytes of an element of a and of b where they lie."""
+        width = element_bytes(self.element)
+        return self.a_bytes or width, self.b_bytes or width
 
 
 # Logical bytes of the usual commands; the exact ones are the ops' own (`dialects/ahbm`). An estimate needs no more.
@@ -164,17 +176,18 @@ def composite_gemm_ps(machine: Machine, facts: GemmFacts) -> int:
     tiles, outputs = across_m * across_k * across_n, across_m * across_n
     if not tiles:
         return issue_ps(machine, _COMPOSITE_BYTES, composite=True)
-    width = element_bytes(facts.element)
-    a_tile, b_tile = tile_m * tile_k * width, tile_k * tile_n * width
+    a_width, b_width = facts.widths
+    a_tile, b_tile = tile_m * tile_k * a_width, tile_k * tile_n * b_width
     reads_a = not facts.a_in_tcm and facts.staged != "a"
     reads_b = not facts.b_in_tcm and facts.staged != "b"
     out_tile = tile_m * tile_n * element_bytes(facts.out_element)
     staged = 0
     if facts.staged == "a" and not facts.a_in_tcm:
-        staged = facts.m * facts.k * width
+        staged = facts.m * facts.k * a_width
     if facts.staged == "b" and not facts.b_in_tcm:
-        staged = facts.k * facts.n * width
-    issue = issue_ps(machine, _COMPOSITE_BYTES + _SPEC_BYTES * facts.epilogue, composite=True)
+        staged = facts.k * facts.n * b_width
+    specs = facts.epilogue + facts.a_ops + facts.b_ops
+    issue = issue_ps(machine, _COMPOSITE_BYTES + _SPEC_BYTES * specs, composite=True)
     rate = machine.hbm.slice_gb_per_s
     written = outputs * out_tile if facts.out_in_hbm else 0
     moved = tiles * (a_tile * reads_a + b_tile * reads_b) + written
@@ -187,31 +200,41 @@ def composite_gemm_ps(machine: Machine, facts: GemmFacts) -> int:
     math = facts.epilogue * math_ps(machine, "add", tile_m * tile_n)
     store = machine.pe.store.servers * store_ps(machine, out_tile)
     write = dma_write_ps(machine, out_tile) if facts.out_in_hbm else 0
-    fill += fetch * (machine.pe.fetch.servers - 1)
+    on_tiles = facts.a_ops * math_ps(machine, "mul", tile_m * tile_k)
+    on_tiles += facts.b_ops * math_ps(machine, "mul", tile_k * tile_n)
+    fill += fetch * (machine.pe.fetch.servers - 1) + on_tiles
     b_rate = service_ps(b_tile, rate) if reads_b else 0
-    steady = lead + tiles * max(fetch, gemm, b_rate, math // max(1, across_k)) + fetch
+    steady = lead + tiles * max(fetch, gemm, b_rate, on_tiles + math // max(1, across_k)) + fetch
     streaming = fill + max(steady, service_ps(moved, rate)) + math + store + write
     alone = dma_read_ps(machine, staged) + issue + machine.pe.sched.entry_dma_ps + streaming
     return max(alone, _slice_ps(machine, facts, staged + moved))
+
+
+def single_math_ps(machine: Machine, elements: int) -> int:
+    """Estimate of an element-wise single-op command on a block: PE_CPU issues it and waits for its end."""
+    issue = issue_ps(machine, _MATH_BYTES, composite=False)
+    return issue + machine.pe.sched.entry_engine_ps + math_ps(machine, "mul", elements)
 
 
 def single_gemm_ps(machine: Machine, facts: GemmFacts) -> int:
     """Estimate of the GEMM as single-op commands, block by block along K: load, wait, gemm and add in turn."""
     block_m, block_k, block_n = facts.block
     steps = max(1, -(-facts.k // block_k))
-    width = element_bytes(facts.element)
+    a_width, b_width = facts.widths
     sched = machine.pe.sched
 
     def single(logical_bytes: int) -> int:
         return issue_ps(machine, logical_bytes, composite=False)
 
-    loaded = (not facts.a_in_tcm) * block_m * block_k + (not facts.b_in_tcm) * block_k * block_n
+    loaded = (not facts.a_in_tcm) * block_m * block_k * a_width + (not facts.b_in_tcm) * block_k * block_n * b_width
     loads = (not facts.a_in_tcm) + (not facts.b_in_tcm)
-    read = single(_DMA_BYTES) * loads + dma_read_ps(machine, loaded * width) + (sched.entry_dma_ps if loads else 0)
+    read = single(_DMA_BYTES) * loads + dma_read_ps(machine, loaded) + (sched.entry_dma_ps if loads else 0)
     gemm = single(_GEMM_BYTES) + sched.entry_engine_ps + gemm_ps(machine, block_m, block_k, block_n, facts.element)
-    math = single(_MATH_BYTES) + sched.entry_engine_ps + math_ps(machine, "add", block_m * block_n)
-    total = steps * (read + gemm) + (steps - 1 + facts.epilogue) * math
-    moved = steps * loaded * width
+    ops = facts.a_ops * single_math_ps(machine, block_m * block_k)
+    ops += facts.b_ops * single_math_ps(machine, block_k * block_n)
+    math = single_math_ps(machine, block_m * block_n)
+    total = steps * (read + ops + gemm) + (steps - 1 + facts.epilogue) * math
+    moved = steps * loaded
     if facts.out_in_hbm:
         size = min(facts.m, block_m) * min(facts.n, block_n) * element_bytes(facts.out_element)
         total += single(_DMA_BYTES) + sched.entry_dma_ps + dma_write_ps(machine, size)

@@ -93,6 +93,36 @@ class CompositeOp(CommandOp):
         return last if 0 <= out < len(self.parts) and isinstance(self.parts[out].type, RegionType) else None
 
     @property
+    def on_tiles(self) -> dict[int, int]:
+        """The specs that work on fetched tiles, by number -> the part whose tiles they change: a or b of the GEMM.
+
+        It is their out, or their first operand where they name none. The part itself keeps its bytes.
+        """
+        found: dict[int, int] = {}
+        for number, spec in enumerate(self.specs.data[: self.gemm_number or 0]):
+            if spec.scope.data == Scope.K_TILE.value:
+                found[number] = spec.out.data if spec.out.data != NO_OUT else spec.operand_numbers[0]
+        return found
+
+    @property
+    def outs(self) -> tuple[int, ...]:
+        """Numbers of the parts that the specs write, in order."""
+        on_tiles = self.on_tiles
+        found = {s.out.data for n, s in enumerate(self.specs) if n not in on_tiles and s.out.data != NO_OUT}
+        return tuple(sorted(found))
+
+    @property
+    def factor_elements(self) -> tuple[Attribute, Attribute]:
+        """Element types of the tiles that the GEMM multiplies: those of its operands, unless ops on tiles cast them."""
+        gemm = self.gemm_number
+        assert gemm is not None
+        a, b = self.specs.data[gemm].operand_numbers
+        elements = {n: operand_element(self.parts[n].type) for n in (a, b)}
+        for number, part in self.on_tiles.items():
+            elements[part] = self.specs.data[number].extras.data.get("to", elements[part])
+        return elements[a], elements[b]
+
+    @property
     def part_types(self) -> list[Attribute]:
         return [v.type for v in self.parts]
 
@@ -154,13 +184,18 @@ class CompositeOp(CommandOp):
             self._verify_primary(what, spec.out.data, self.specs.data[gemm].operand_numbers)
         require(scope != Scope.OUTPUT_TILE.value or after, "{} runs per output tile, but no GEMM comes before it", what)
         require(scope != Scope.K_TILE.value or gemm is not None, "{} runs per K tile without a GEMM", what)
-        if scope == Scope.ONCE.value:
+        tiles = self.specs.data[gemm].operand_numbers if gemm is not None and scope == Scope.K_TILE.value else ()
+        if number in self.on_tiles:
+            part = self.on_tiles[number]
+            require(part in tiles, "{} changes tiles of part {}, which is neither a nor b of the GEMM", what, part)
+        if scope == Scope.ONCE.value or number in self.on_tiles:
             outs = () if number == self.written_back_by else (spec.out.data,)
             for n in (*operands, *outs):
                 require(
-                    n < 0 or not isinstance(self.parts[n].type, RegionType),
-                    "{} runs once and takes part {} from HBM; its operands must lie in TCM",
+                    n < 0 or n in tiles or not isinstance(self.parts[n].type, RegionType),
+                    "{} runs {} and takes part {} from HBM; its operands must lie in TCM",
                     what,
+                    "once" if scope == Scope.ONCE.value else "per K tile",
                     n,
                 )
 
@@ -182,8 +217,8 @@ class CompositeOp(CommandOp):
             require(isinstance(kind, BufferType | RegionType), "{} takes part {}, which is {}", what, n, kind)
             rank = kind.rank.data if isinstance(kind, RegionType) else len(shape_of(kind))
             require(rank == 2, "{} takes part {} of rank {}; a GEMM takes rank 2", what, n, rank)
-        a, b = (self.parts[n].type for n in spec.operand_numbers)
-        require(operand_element(a) == operand_element(b), "{}: a is {}, b is {}", what, a, b)
+        a, b = self.factor_elements
+        require(a == b, "{}: a is {}, b is {}", what, *(self.parts[n].type for n in spec.operand_numbers))
 
 
 def is_recipe(spec: SpecAttr) -> bool:

@@ -42,12 +42,12 @@ STAGES = ("a", "b", "none")
 
 @irdl_op_definition
 class YieldOp(IRDLOperation):
-    """The values that a composite gives."""
+    """The values that a composite gives, or the tiles that a GEMM multiplies."""
 
     name = "tl.yield"
 
     values = var_operand_def(AnyAttr())
-    traits = lazy_traits_def(lambda: (IsTerminator(), HasParent(CompositeOp), Pure()))
+    traits = lazy_traits_def(lambda: (IsTerminator(), HasParent(CompositeOp, GemmOp), Pure()))
     assembly_format = "attr-dict ($values^ `:` type($values))?"
 
     def __init__(self, *values: SSAValue):

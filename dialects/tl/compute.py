@@ -5,7 +5,7 @@ of dots.
 from __future__ import annotations
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, StringAttr, TensorType, UnitAttr, i1, i32
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Region, SSAValue
 from xdsl.irdl import (
     AnyAttr,
     IRDLOperation,
@@ -15,6 +15,7 @@ from xdsl.irdl import (
     opt_operand_def,
     opt_prop_def,
     prop_def,
+    region_def,
     result_def,
     traits_def,
 )
@@ -264,6 +265,10 @@ class DotOp(IRDLOperation):
 class GemmOp(IRDLOperation):
     """The matrix product of two operands of which at least one is a region of run-time size; the K extent is the
     region's.
+
+    `tiles` is what is done to the operands before they are multiplied: lane by lane, for each block of K of both
+    ([M, BLOCK_K] and [BLOCK_K, N], its arguments), it yields the blocks that are. It takes other values from outside,
+    which are the same for all blocks of K. With it, both operands may be blocks.
     """
 
     name = "tl.gemm"
@@ -272,19 +277,60 @@ class GemmOp(IRDLOperation):
     b = operand_def(AnyAttr())
     acc = opt_operand_def(TensorType)
     result = result_def(TensorType)
+    on_tiles = region_def()
     traits = traits_def(MemoryReadEffect())
     assembly_format = (
         "$a `,` $b (`acc` `(` $acc^ `)`)? attr-dict "
-        "`:` type($a) `,` type($b) (`acc_type` type($acc)^)? `->` type($result)"
+        "`:` type($a) `,` type($b) (`acc_type` type($acc)^)? `->` type($result) (`tiles` $on_tiles^)?"
     )
 
-    def __init__(self, a: SSAValue, b: SSAValue, acc: SSAValue | None, result_type: TensorType[Attribute]):
-        super().__init__(operands=[a, b, acc], result_types=[result_type])
+    def __init__(
+        self,
+        a: SSAValue,
+        b: SSAValue,
+        acc: SSAValue | None,
+        result_type: TensorType[Attribute],
+        tiles: Region | None = None,
+    ):
+        super().__init__(operands=[a, b, acc], result_types=[result_type], regions=[tiles or Region()])
+
+    @property
+    def tiles(self) -> Region | None:
+        """What is done to the tiles, if anything is."""
+        return self.on_tiles if self.on_tiles.blocks else None
+
+    @property
+    def factors(self) -> tuple[SSAValue, SSAValue]:
+        """What is multiplied: the operands, or what `tiles` makes of a block of them."""
+        if self.tiles is None:
+            return self.a, self.b
+        last = self.tiles.block.last_op
+        assert last is not None
+        a, b = last.operands
+        return a, b
 
     def verify_(self) -> None:
         a, b = self.a.type, self.b.type
-        require(isinstance(a, RegionType) or isinstance(b, RegionType), "a GEMM of two blocks is a tl.dot")
         for kind in (a, b):
             require(isinstance(kind, RegionType | TensorType), "{} is neither a region nor a block", kind)
         _check_product(a, b, self.acc, self.result.type)
+        if self.tiles is not None:
+            self._verify_tiles(self.tiles)
+            return
+        require(isinstance(a, RegionType) or isinstance(b, RegionType), "a GEMM of two blocks is a tl.dot")
         require(operand_element(a) == operand_element(b), "{} times {}: the element types differ", a, b)
+
+    def _verify_tiles(self, tiles: Region) -> None:
+        blocks = [argument.type for argument in tiles.block.args]
+        last = tiles.block.last_op
+        require(last is not None and last.name == "tl.yield", "what is done to the tiles must end in tl.yield")
+        assert last is not None
+        ends = [v.type for v in last.operands]
+        require(len(blocks) == len(ends) == 2, "{} blocks in and {} out; a and b are two", len(blocks), len(ends))
+        _check_product(blocks[0], blocks[1], None, self.result.type)
+        for operand, block, end in zip((self.a, self.b), blocks, ends, strict=True):
+            found = operand_element(operand.type)
+            require(found == element_of(block), "the tiles of {} are {}", operand.type, block)
+            require(shape_of(block) == shape_of(end), "a tile {} becomes {}, of another shape", block, end)
+        a, b = ends
+        require(element_of(a) == element_of(b), "{} times {}: the element types differ", a, b)

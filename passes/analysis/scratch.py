@@ -189,9 +189,10 @@ def _filled_by(op: ahbm.CompositeOp) -> list[SSAValue]:
     """Parts whose first mention in the op list is as an out."""
     read: dict[int, None] = {}
     filled: dict[int, None] = {}
-    for spec in op.specs:
+    on_tiles = op.on_tiles
+    for number, spec in enumerate(op.specs):
         read.update((n, None) for n in spec.operand_numbers if n not in filled)
-        if spec.out.data not in read and spec.out.data >= 0:
+        if number not in on_tiles and spec.out.data not in read and spec.out.data >= 0:
             filled[spec.out.data] = None
     return [op.parts[n] for n in filled]
 

@@ -9,7 +9,15 @@ from xdsl.ir import Attribute, SSAValue
 from ...dialects import ahbm, tl
 from ...dialects.region import CutOp, RegionOp, RegionType
 from ...dialects.shapes import element_of, shape_of
-from ..composites.composite_form import SIDE_VIEWS, CompositeForm, form_of, params_of, recipe_of, spec_for
+from ..composites.composite_form import (
+    SIDE_VIEWS,
+    CompositeForm,
+    form_of,
+    params_of,
+    recipe_of,
+    spec_for,
+)
+from ..composites.tile_ops import KEEP_ZERO
 from .emission import Emission, view_axes
 
 
@@ -43,6 +51,7 @@ def lower_composite(e: Emission, op: tl.CompositeOp) -> None:
         a = numbers[form.a]
         out = numbers[form.stored] if form.stored is not None else parts.add(e.buffer(op.outputs[0]))
         writes = [out]
+        specs += [spec_for(step, out, numbers, ahbm.Scope.K_TILE) for step in form.on_tiles]
         numbers += [parts.add(value) for value in _own_values(e, op, form, [parts.values[n] for n in numbers])]
     assert form.b is not None
     specs.append(ahbm.SpecAttr("gemm", ahbm.Scope.K_TILE, [a, numbers[form.b]], out))
@@ -108,23 +117,37 @@ def _valid(e: Emission, operand: SSAValue, axis: int, block: int) -> SSAValue:
 
 
 def _depth(e: Emission, op: tl.CompositeOp, form: CompositeForm) -> SSAValue:
-    """K: where one operand has ended the rest of the other counts for nothing, as what is missing is read as 0."""
+    """K: where one operand has ended the rest of the other counts for nothing, as what is missing is read as 0 (and
+    stays 0, whatever is done to its tiles).
+    """
     bounds: list[SSAValue] = []
     static: list[int] = []
     assert form.product is not None
+    whole: list[SSAValue] = []
     for number, axis in ((form.a, 1), (form.b, 0)):
         if number is None or not isinstance(op.inputs[number].type, RegionType):
             kind = form.product.a.type if number is None else op.inputs[number].type
             static.append(shape_of(kind)[axis])
-        else:
+        elif all(step.kind in KEEP_ZERO for step in form.on_tiles if step.out == number):
             bounds.append(upper_bound(e, op.inputs[number], axis))
+        else:
+            whole.append(all_lanes(op.inputs[number], axis))
     bounds = list(dict.fromkeys(bounds))
     if not bounds:
-        return e.constant(static[0])
+        return e.constant(static[0]) if static else whole[0]
     least = bounds[0]
     for bound in bounds[1:]:
         least = e.insert(arith.MinSIOp(least, bound)).result
     return least
+
+
+def all_lanes(region: SSAValue, axis: int) -> SSAValue:
+    """The number of lanes of `region` along `axis`, padding included."""
+    op = region.owner
+    if isinstance(op, RegionOp):
+        return op.sizes[axis]
+    assert isinstance(op, CutOp), f"a region from {region.owner}"
+    return op.size if op.axis.value.data == axis else all_lanes(op.region, axis)
 
 
 def upper_bound(e: Emission, region: SSAValue, axis: int) -> SSAValue:

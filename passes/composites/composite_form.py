@@ -19,6 +19,7 @@ from ...dialects.shapes import element_of, is_float, shape_of
 from ..commands.math_kinds import is_lane_by_lane, math_kind
 from ..commands.residence import Residence, Residences, is_block
 from ..recipes import RECIPES, Recipe
+from .tile_ops import REPEATED
 
 SIDE_VIEWS = (tl.ExpandDimsOp, tl.BroadcastOp)
 """Views that may stand in a body between a mask and the op that takes it."""
@@ -29,11 +30,11 @@ _ENDS = (tl.StoreRegionOp, tl.CopyToOp, tl.YieldOp)
 
 @dataclass(frozen=True)
 class Step:
-    """One op per output tile, or, without a product, one that runs once.
+    """One op per output tile, per fetched tile of an operand, or, without a product, one that runs once.
 
     Operands are numbers: of the composite's inputs, or, from there on, of the form's own values; -1 is the running
     tile. `out` is the number of the value that it makes; None means that it makes the next running tile, or, without a
-    product, what the composite gives.
+    product, what the composite gives. An op on fetched tiles has the operand whose tiles it changes as its out.
     """
 
     kind: str
@@ -44,8 +45,8 @@ class Step:
 
 @dataclass
 class CompositeForm:
-    """The product, if there is one, the numbers of its operands (`a` is None where a recipe makes it), the steps after
-    it, the output.
+    """The product, if there is one, the numbers of its operands (`a` is None where a recipe makes it), the steps on
+    their tiles before it, the steps after it, the output.
 
     `stored` is the number of the region that the tile is stored to, or None if it is the composite's result; `into` is
     that of the block whose place the result takes, if the body names one. `values` are the ops that make values besides
@@ -55,6 +56,7 @@ class CompositeForm:
     product: tl.DotOp | tl.GemmOp | None
     a: int | None
     b: int | None
+    on_tiles: list[Step] = field(default_factory=list[Step])
     steps: list[Step] = field(default_factory=list[Step])
     stored: int | None = None
     into: int | None = None
@@ -82,9 +84,10 @@ def form_of(op: tl.CompositeOp) -> CompositeForm:
     if recipe is not None:
         names = recipe.inputs(params_of(op))
         add = Step(_add(product), (RUNNING_TILE, names.index(recipe.written[-1])), {})
-        return CompositeForm(product, None, names.index("b"), [add])
+        return CompositeForm(product, None, names.index("b"), steps=[add])
     number: dict[SSAValue, int] = {arg: n for n, arg in enumerate(op.body.block.args)}
     form = CompositeForm(product, number[product.a], number[product.b])
+    form.on_tiles += _steps_on_tiles(product, number)
     number[product.result] = RUNNING_TILE
     if product.acc is not None:
         form.steps.append(Step(_add(product), (RUNNING_TILE, number[product.acc]), {}))
@@ -133,6 +136,25 @@ def _makes_output(op: Operation) -> bool:
     use = op.results[0].first_use
     assert use is not None
     return isinstance(use.operation, _ENDS) or is_output_conversion(use.operation)
+
+
+def _steps_on_tiles(product: tl.DotOp | tl.GemmOp, number: Mapping[SSAValue, int]) -> list[Step]:
+    """The ops on the tiles of a and b, in order; a view that repeats lanes is what it repeats."""
+    if not isinstance(product, tl.GemmOp) or product.tiles is None:
+        return []
+    a, b = product.tiles.block.args
+    known = {**number, a: number[product.a], b: number[product.b]}
+    tiles, steps = set[SSAValue]((a, b)), list[Step]()
+    for op in product.tiles.block.ops:
+        if isinstance(op, REPEATED):
+            known[op.result] = known[op.operand]
+        elif not isinstance(op, tl.YieldOp):
+            operands = tuple(known[v] for v in op.operands)
+            out = next(known[v] for v in op.operands if v in tiles)
+            steps.append(Step(math_kind(op), operands, step_extras(op), out))
+            known[op.results[0]] = out
+            tiles.add(op.results[0])
+    return steps
 
 
 def _add(product: tl.DotOp | tl.GemmOp) -> str:

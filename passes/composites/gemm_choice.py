@@ -6,15 +6,21 @@ is refused with a reason.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
-from ...backend_sim.target.cost import GemmFacts, composite_gemm_ps, single_gemm_ps
+from ...backend_sim.target.cost import (
+    GemmFacts,
+    composite_gemm_ps,
+    dma_read_ps,
+    single_gemm_ps,
+    single_math_ps,
+)
 from ...backend_sim.target.machine import Machine
 from ...dialects import tl
 from ...dialects.region import RegionOp, RegionType, operand_element
@@ -23,6 +29,7 @@ from ..analysis.bounds import argument_fact, bounds_of
 from ..commands.math_kinds import is_lane_by_lane
 from .operand_loads import streamable
 from .scratch_estimate import live_bytes
+from .tile_ops import TileOps, ops_of, ops_on
 
 Stage: TypeAlias = Literal["a", "b", "none"]
 
@@ -35,12 +42,14 @@ BLOCK_K = "block_k"
 
 @dataclass(frozen=True)
 class Choice:
-    """`staged`: the operands that lie in TCM; `chunk`: the K lanes of a staged region that are read at once.
+    """`staged`: the operands that lie in TCM; `chunk`: the K lanes of a staged region that are read at once; `at_once`:
+    the operands whose ops are done to the whole staged block and not to its tiles.
 
     `refused` says why an operand that the user wants staged is not; `reason` goes into the remark.
     """
 
     staged: tuple[str, ...] = ()
+    at_once: tuple[str, ...] = ()
     chunk: int = 0
     pieces: bool = False
     single: bool = False
@@ -50,7 +59,7 @@ class Choice:
     def with_staged(self, more: Sequence[str]) -> Choice:
         """The same with the operands `more` staged too, each as one block."""
         staged = tuple(n for n in "ab" if n in self.staged or n in more)
-        return replace(self, staged=staged, reason=_reason(staged))
+        return replace(self, staged=staged, reason=_reason(staged, self.at_once))
 
 
 def choose(product: tl.DotOp | tl.GemmOp, machine: Machine, wanted: Stage | None, *, weigh_single: bool) -> Choice:
@@ -61,17 +70,39 @@ def choose(product: tl.DotOp | tl.GemmOp, machine: Machine, wanted: Stage | None
         choice = _choose_gemm(product, machine, wanted)
     if weigh_single:
         facts = facts_of(product, machine)
-        composite = _composite_ps(machine, _staging(facts, choice.staged, product), _in_loop(product))
+        composite = _choice_ps(choice, facts, product, machine, in_loop=_in_loop(product))
         single = single_gemm_ps(machine, facts)
         if single < composite:
             return Choice(
                 single=True, reason=f"single ops take about {single // 1000} ns, a composite {composite // 1000}"
             )
-    return replace(choice, reason=_reason(choice.staged))
+    return replace(choice, reason=_reason(choice.staged, choice.at_once))
 
 
-def _reason(staged: Sequence[str]) -> str:
-    return ", ".join(f"{n} {'staged' if n in staged else 'streamed'}" for n in "ab")
+def _reason(staged: Sequence[str], at_once: Sequence[str]) -> str:
+    ops = {n: ", its ops done to all of it at once" if n in at_once else "" for n in "ab"}
+    return ", ".join(f"{n} {'staged' if n in staged else 'streamed'}{ops[n]}" for n in "ab")
+
+
+def _choice_ps(
+    choice: Choice, facts: GemmFacts, product: tl.DotOp | tl.GemmOp, machine: Machine, *, in_loop: bool = False
+) -> int:
+    """What a composite by this choice takes, with the ops that are done before it to whole blocks."""
+    before = 0
+    for name in choice.at_once:
+        m, k, n = facts.block if isinstance(product, tl.DotOp) else (facts.m, facts.k, facts.n)
+        lanes, (a_bytes, b_bytes) = k * (m if name == "a" else n), facts.widths
+        count, width, known = (
+            (facts.a_ops, a_bytes, facts.a_in_tcm) if name == "a" else (facts.b_ops, b_bytes, facts.b_in_tcm)
+        )
+        before += count * single_math_ps(machine, lanes) + (0 if known else dma_read_ps(machine, lanes * width))
+        facts = (
+            replace(facts, a_ops=0, a_bytes=0, a_in_tcm=True)
+            if name == "a"
+            else replace(facts, b_ops=0, b_bytes=0, b_in_tcm=True)
+        )
+    facts = _staging(facts, choice.staged)
+    return before + (_composite_ps(machine, facts, in_loop) if in_loop else composite_gemm_ps(machine, facts))
 
 
 def _composite_ps(machine: Machine, facts: GemmFacts, in_loop: bool) -> int:
@@ -96,13 +127,19 @@ def _in_loop(op: Operation) -> bool:
 
 def _choose_dot(dot: tl.DotOp, machine: Machine, wanted: Stage | None) -> Choice:
     """An operand of a dot has a block's size; staging it means to leave its load alone."""
-    forced = tuple(n for n, v in (("a", dot.a), ("b", dot.b)) if streamable(dot, v) is not None)
+    ops = ops_of(dot)
+    forced = [n for n in "ab" if streamable(dot, ops[n].source) is not None]
     if wanted is not None:
         return Choice(tuple(n for n in "ab" if n in forced or n == wanted))
     facts = facts_of(dot, machine)
-    options = dict.fromkeys(tuple(n for n in "ab" if n in forced or n in more) for more in ("", "a", "b"))
-    # Streaming stands first and wins a tie: it overlaps with what is issued before.
-    return Choice(min(options, key=lambda staged: composite_gemm_ps(machine, _staging(facts, staged, dot))))
+    with_ops = [n for n in "ab" if ops[n].ops]
+    # Streaming stands first and wins a tie: it overlaps with what is issued before. So do ops on tiles.
+    options = [
+        Choice(tuple(n for n in "ab" if n in forced or n in more or n in at_once), at_once)
+        for at_once in dict.fromkeys(tuple(n for n in with_ops if n in some) for some in ("", "a", "b", "ab"))
+        for more in ("", "a", "b")
+    ]
+    return min(dict.fromkeys(options), key=lambda c: _choice_ps(c, facts, dot, machine))
 
 
 def _choose_gemm(gemm: tl.GemmOp, machine: Machine, wanted: Stage | None) -> Choice:
@@ -116,7 +153,9 @@ def _choose_gemm(gemm: tl.GemmOp, machine: Machine, wanted: Stage | None) -> Cho
     found = [Choice(), *(c for n in ("a", "b") if isinstance(c := _staged(gemm, n, machine), Choice) and not c.pieces)]
     if not facts.k:
         return found[0]
-    return min(found, key=lambda c: composite_gemm_ps(machine, _staging(facts, c.staged, gemm)))
+    if (tiles := gemm.tiles) is not None:
+        found += [replace(c, at_once=c.staged) for c in found if any(ops_on(tiles, n) for n in c.staged)]
+    return min(found, key=lambda c: _choice_ps(c, facts, gemm, machine))
 
 
 def _staged(gemm: tl.GemmOp, name: Literal["a", "b"], machine: Machine) -> Choice | str:
@@ -126,16 +165,16 @@ def _staged(gemm: tl.GemmOp, name: Literal["a", "b"], machine: Machine) -> Choic
         return "the size of K is not known when the kernel is compiled"
     rows, columns = shape_of(gemm.result.type)
     lanes = rows if name == "a" else columns
-    lane_bytes = lanes * element_bytes(operand_element(gemm.a.type))
+    lane_bytes = lanes * element_bytes(operand_element((gemm.a if name == "a" else gemm.b).type))
     tile_k = machine.pe.gemm.tile[1]
     function = _function_of(gemm)
     room = machine.pe.tcm.scratch_bytes - live_bytes(function, gemm)
     if k * lane_bytes <= room:
-        return Choice((name,), k)
+        return Choice((name,), chunk=k)
     chunk = room // lane_bytes // tile_k * tile_k
     if chunk <= 0:
         return f"one tile of K takes {tile_k * lane_bytes} bytes, {max(room, 0)} of the scratch are free"
-    return Choice((name,), chunk, pieces=True)
+    return Choice((name,), chunk=chunk, pieces=True)
 
 
 def k_bound(gemm: tl.GemmOp) -> int | None:
@@ -153,9 +192,10 @@ def facts_of(product: tl.DotOp | tl.GemmOp, machine: Machine) -> GemmFacts:
     """What the cost model wants to know about a product whose operands are all streamed that can be."""
     rows, columns = shape_of(product.result.type)
     tile_k = machine.pe.gemm.tile[1]
+    ops = ops_of(product)
     if isinstance(product, tl.DotOp):
         k = block_k = shape_of(product.a.type)[1]
-        in_tcm = tuple(streamable(product, v) is not None for v in (product.a, product.b))
+        in_tcm = tuple(streamable(product, v.source) is not None for v in ops.values())
     else:
         most = k_bound(product) or 0
         k = min(_valid(product.a, 1, most), _valid(product.b, 0, most))
@@ -163,19 +203,39 @@ def facts_of(product: tl.DotOp | tl.GemmOp, machine: Machine) -> GemmFacts:
         in_tcm = tuple(not isinstance(v.type, RegionType) for v in (product.a, product.b))
     epilogue, stored = _epilogue(product)
     return GemmFacts(
-        m=_valid(product.a, 0, rows),
+        m=_valid(ops["a"].source, 0, rows),
         k=k,
-        n=_valid(product.b, 1, columns),
+        n=_valid(ops["b"].source, 1, columns),
         block=(rows, block_k, columns),
-        element=str(operand_element(product.a.type)),
+        element=str(factor_element(product)),
         # Sums of integers are as wide as those of f32, which is the name that the cost model knows.
         out_element=str(element_of(product.result.type)) if is_float(product.result.type) else "f32",
         a_in_tcm=in_tcm[0],
         b_in_tcm=in_tcm[1],
         out_in_hbm=stored,
         epilogue=epilogue,
-        sharers=max(sharers_of(product.a), sharers_of(product.b)),
+        a_ops=_op_count(product, ops, "a"),
+        b_ops=_op_count(product, ops, "b"),
+        a_bytes=_width(ops["a"]),
+        b_bytes=_width(ops["b"]),
+        sharers=max(sharers_of(each.source) for each in ops.values()),
     )
+
+
+def factor_element(product: tl.DotOp | tl.GemmOp) -> Attribute:
+    """Element type of what is multiplied."""
+    return operand_element((product.factors[0] if isinstance(product, tl.GemmOp) else product.a).type)
+
+
+def _op_count(product: tl.DotOp | tl.GemmOp, ops: Mapping[str, TileOps], name: str) -> int:
+    """How many ops there are on the tiles of an operand."""
+    if isinstance(product, tl.GemmOp):
+        return len(ops_on(product.tiles, name)) if product.tiles is not None else 0
+    return len(ops[name].ops)
+
+
+def _width(ops: TileOps) -> int:
+    return element_bytes(operand_element(ops.source.type))
 
 
 def sharers_of(operand: SSAValue) -> int:
@@ -203,7 +263,7 @@ def _epilogue(product: tl.DotOp | tl.GemmOp) -> tuple[int, bool]:
         count, value = count + 1, op.results[0]
 
 
-def _staging(facts: GemmFacts, staged: tuple[str, ...], product: tl.DotOp | tl.GemmOp) -> GemmFacts:
+def _staging(facts: GemmFacts, staged: tuple[str, ...]) -> GemmFacts:
     """The facts with some operands staged. The estimate knows one; what else is staged counts as lying in TCM."""
     more = [n for n in staged if not (facts.a_in_tcm if n == "a" else facts.b_in_tcm)]
     if not more:

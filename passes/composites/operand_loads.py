@@ -13,7 +13,7 @@ from ..raise_regions import uniform_number
 
 def streamable(user: Operation, value: SSAValue) -> str | None:
     """Why an operand of a product (or of the composite that holds it) cannot be streamed; None if it can."""
-    load = _load_of(value)
+    load = load_of(value)
     if load is None:
         return "it is computed" if isinstance(value.owner, Operation) else "a loop carries it"
     if not value.has_one_use() or not load.result.has_one_use():
@@ -34,7 +34,7 @@ def absorb(user: Operation, value: SSAValue) -> SSAValue:
     """The region that `value` is loaded from, axes in the order of `value`; `value` itself where it must be staged."""
     if streamable(user, value) is not None:
         return value
-    load = _load_of(value)
+    load = load_of(value)
     assert load is not None
     region = load.region.owner
     assert isinstance(region, RegionOp)
@@ -43,7 +43,7 @@ def absorb(user: Operation, value: SSAValue) -> SSAValue:
     return _permuted(region, value.owner.permutation)
 
 
-def _load_of(value: SSAValue) -> tl.LoadRegionOp | None:
+def load_of(value: SSAValue) -> tl.LoadRegionOp | None:
     """The load that a value, or what it is the transpose of, comes from."""
     if isinstance(value.owner, tl.TransOp):
         value = value.owner.operand
@@ -86,4 +86,4 @@ def drop_zero_accumulator(product: tl.DotOp | tl.GemmOp) -> None:
         return
     number = uniform_number(product.acc)
     if number is not None and number.value.data == 0:
-        product.operands = product.operands[:2]
+        product.operands = [product.a, product.b]

@@ -14,8 +14,7 @@ from ...dialects.region import CutOp, RegionOp, RegionType, operand_element
 from ...dialects.shapes import shape_of
 from ..commands.cpu_scalars import zero_of
 from .gemm_choice import Choice, own_block_k
-
-K_AXIS = {"a": 1, "b": 0}
+from .tile_ops import K_AXIS, do_to_block, without_ops
 
 
 def stage_gemm(gemm: tl.GemmOp, choice: Choice) -> list[tl.GemmOp]:
@@ -27,7 +26,8 @@ def stage_gemm(gemm: tl.GemmOp, choice: Choice) -> list[tl.GemmOp]:
     if not choice.pieces:
         make = _Maker(gemm)
         zero, size = make.constant(0), make.constant(choice.chunk)
-        return [make.piece(gemm, name, zero, size, choice.chunk, gemm.acc, replaces=gemm)]
+        at_once = name in choice.at_once
+        return [make.piece(gemm, name, zero, size, choice.chunk, gemm.acc, at_once=at_once, replaces=gemm)]
     return _in_pieces(gemm, name, choice.chunk)
 
 
@@ -73,14 +73,21 @@ class _Maker:
         size: SSAValue,
         chunk: int,
         acc: SSAValue | None,
+        *,
+        at_once: bool,
         replaces: tl.GemmOp | None = None,
     ) -> tl.GemmOp:
         """A GEMM over `chunk` lanes of K from `start`, with operand `name` as a block and the other one as a region."""
-        staged = self.load(gemm, name, start, size, chunk)
+        staged, tiles = self.load(gemm, name, start, size, chunk), None
+        if gemm.tiles is not None and at_once:
+            staged = do_to_block(gemm.tiles, name, staged, self.insert_op)
+            tiles = without_ops(gemm.tiles, name)
+        elif gemm.tiles is not None:
+            tiles = gemm.tiles.clone()
         other = "b" if name == "a" else "a"
         region = self.insert(CutOp(_operand(gemm, other), start, size, K_AXIS[other]))
         pair = (staged, region) if name == "a" else (region, staged)
-        made = tl.GemmOp(*pair, acc, gemm.result.type)
+        made = tl.GemmOp(*pair, acc, gemm.result.type, tiles)
         result = self.insert(made)
         result.name_hint = gemm.result.name_hint
         if replaces is not None:
@@ -102,12 +109,12 @@ def _in_pieces(gemm: tl.GemmOp, name: str, chunk: int) -> list[tl.GemmOp]:
     inner: list[tl.GemmOp] = []
 
     def piece(inside: _Maker, start: SSAValue, total: SSAValue) -> SSAValue:
-        inner.append(inside.piece(gemm, name, start, size, chunk, total))
+        inner.append(inside.piece(gemm, name, start, size, chunk, total, at_once=False))
         return inner[0].result
 
     total = _loop(make, gemm, last, size, piece)
     start = make.insert(arith.MuliOp(last, size))
-    return [*inner, make.piece(gemm, name, start, size, chunk, total, replaces=gemm)]
+    return [*inner, make.piece(gemm, name, start, size, chunk, total, at_once=False, replaces=gemm)]
 
 
 def single_ops(gemm: tl.GemmOp, machine: Machine) -> None:
@@ -118,6 +125,9 @@ def single_ops(gemm: tl.GemmOp, machine: Machine) -> None:
 
     def block(inside: _Maker, start: SSAValue, total: SSAValue) -> SSAValue:
         a, b = (inside.load(gemm, name, start, size, block_k) for name in ("a", "b"))
+        if gemm.tiles is not None:
+            a = do_to_block(gemm.tiles, "a", a, inside.insert_op)
+            b = do_to_block(gemm.tiles, "b", b, inside.insert_op)
         return inside.insert(tl.DotOp(a, b, total, gemm.result.type.element_type))
 
     total = _loop(make, gemm, _count(make, gemm, size), size, block)

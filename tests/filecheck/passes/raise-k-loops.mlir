@@ -6,7 +6,7 @@
 // CHECK: outcome = "raised"
 // CHECK: outcome = "raised"
 // CHECK: outcome = "refused", reason = "it carries 'v' as well, which is no sum of dots"
-// CHECK: outcome = "refused", reason = "an operand comes from tl.cast"
+// CHECK: outcome = "refused", reason = "an operand comes from a carried value"
 
 // Changes: the loop becomes one GEMM; K is trip * 8 lanes long, and valid up to K of the first iteration.
 // CHECK-LABEL: func.func @raised
@@ -159,7 +159,7 @@ func.func @two(%a: tensor<4x8xf16>, %b: tensor<8x4xf16>, %zero: tensor<4x4xf32>,
   func.return %x, %y : tensor<4x4xf32>, tensor<4x4xf32>
 }
 
-// Refuses: an operand that is converted on its way to the dot.
+// Refuses: an operand that is converted on its way to the dot, but not loaded.
 // CHECK-LABEL: func.func @converted
 // CHECK: scf.for
 func.func @converted(%a: tensor<4x8xi8>, %b: tensor<8x4xf16>, %zero: tensor<4x4xf32>, %trip: i32) -> tensor<4x4xf32> {

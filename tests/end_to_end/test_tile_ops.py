@@ -1,0 +1,94 @@
+"""Ops between the load of an operand and its product (a cast, a dequantisation, a scale), in a loop over K and alone:
+values through every pass, and what is read.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from ahbmc.backend_sim.numerics.dtypes import Array
+from ahbmc.dialects import ahbm
+from support_kernels import case_of_body, check_values
+from support_values import check_every_pass, random_array
+
+M, N, K = 20, 50, 150
+LOOP = """
+rm = tl.arange(0, 32)
+rn = tl.arange(0, 64)
+rk = tl.arange(0, 64)
+col = tl.load(s + rn, mask=rn < N, other=0.0)
+row = tl.load(s + rm, mask=rm < M, other=0.0)
+f = tl.load(s)
+acc = tl.zeros((32, 64), tl.float32)
+for k in range(0, K, 64):
+    kk = k + rk
+    x = tl.load(a + rm[:, None] * K + kk[None, :], mask=(rm[:, None] < M) & (kk[None, :] < K), other=0.0)
+    y = tl.load(b + kk[:, None] * N + rn[None, :], mask=(kk[:, None] < K) & (rn[None, :] < N), other=0.0)
+    lane = tl.load(s + kk, mask=kk < K, other=0.0)
+    {0}
+tl.store(o + rm[:, None] * N + rn[None, :], acc, mask=(rm[:, None] < M) & (rn[None, :] < N))
+"""
+OPS: dict[str, tuple[str, str, Any]] = {
+    "cast": ("i8", "acc += tl.dot(x, y.to(tl.float16))", lambda a, b, s: a @ b),
+    "from an 8-bit float": ("fp8e5", "acc += tl.dot(x, y.to(tl.float16))", lambda a, b, s: a @ b),
+    "zero and scale per column": (
+        "i8",
+        "acc += tl.dot(x, (y.to(tl.float32) * col[None, :] - 2).to(tl.float16))",
+        lambda a, b, s: a @ (b * s[:N] - 2),
+    ),
+    "factor and scale per row of both": (
+        "fp16",
+        "acc += tl.dot((x * row[:, None]).to(tl.float16), y * f.to(tl.float16))",
+        lambda a, b, s: (a * s[:M, None]) @ (b * s[0]),
+    ),
+    "scale per lane of K": (
+        "i8",
+        "acc += tl.dot(x * lane.to(tl.float16)[None, :], y.to(tl.float16) * lane.to(tl.float16)[:, None])",
+        lambda a, b, s: (a * s) @ (b * s[:, None]),
+    ),
+    "where on the edge": (
+        "i8",
+        "acc += tl.dot(x, tl.where(kk[:, None] < 110, y, 0).to(tl.float16))",
+        lambda a, b, s: a[:, :110] @ b[:110],
+    ),
+    "of a transpose": (
+        "i8",
+        "acc += tl.dot(x, tl.trans(tl.trans(y)).to(tl.float16))",
+        lambda a, b, s: a @ b,
+    ),
+    "high bits of a byte": (
+        "i8",
+        "acc += tl.dot(x, ((y >> 1) & 3).to(tl.float16))",
+        lambda a, b, s: a @ ((b.astype(np.int64) >> 1) & 3),
+    ),
+}
+
+
+def operands(kind: str) -> tuple[Array, Array, Array]:
+    """a, b and scales that are powers of two, so that nothing is rounded on the way."""
+    s = np.exp2(random_array((K,), "i8", 3) // 4).astype(np.float32)
+    return random_array((M, K), "fp16", 1), random_array((K, N), kind, 2), s
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_ops_on_operands_of_a_loop_over_k(name: str) -> None:
+    """Fused into the composite or done before it, with an operand staged or none: the same values."""
+    kind, body, twin = OPS[name]
+    a, b, s = operands(kind)
+    arguments = {"a": a, "b": b, "s": s, "o": random_array((M, N), "fp32", 4), "M": M, "N": N, "K": K}
+    expected = twin(a.astype(np.float64), b.astype(np.float64), s.astype(np.float64)).astype(np.float32)
+    case = case_of_body(LOOP.format(body), arguments)
+    check_values(case, {"o": expected}, ("composite", "auto"))
+
+
+def specs(module: Any) -> list[list[str]]:
+    return [[s.kind.data for s in op.specs] for op in module.walk() if isinstance(op, ahbm.CompositeOp)]
+
+
+def test_a_loop_with_a_conversion_is_one_composite() -> None:
+    a, b, s = operands("i8")
+    arguments = {"a": a, "b": b, "s": s, "o": random_array((M, N), "fp32", 4), "M": M, "N": N, "K": K}
+    case = case_of_body(LOOP.format(OPS["cast"][1]), arguments)
+    assert ["cast", "gemm"] in specs(check_every_pass(case, "composite"))
