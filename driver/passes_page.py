@@ -65,7 +65,8 @@ them.
 
 This page is made from the manuals of the passes (`ahbmc passes NAME`) and from what they do: the IR before and after a
 pass is the first case of its test file and what `ahbmc-opt` makes of it, latencies are those of the workloads in
-`examples/`. `ahbmc study WORKLOAD --ablate` does the same for a workload of your own ([`study.md`](study.md)).
+`examples/`. `ahbmc study WORKLOAD --ablate` does the same for a workload of your own ([`study.md`](study.md)), and
+[`write_a_pass.md`](write_a_pass.md) is a tutorial.
 """
 
 _LEVELS = (

@@ -56,12 +56,12 @@ def run(command: str, path: Path, tools: Mapping[str, Tool], scratch: Path) -> R
     for mark, value in substitutions.items():
         command = re.sub(re.escape(mark) + r"\b", lambda _, value=value: value, command)
     stdin, log, last = "", "", Result(0, "", "")
-    for stage in _stages(shlex.split(command)):
+    for stage in stages(shlex.split(command)):
         merge = "2>&1" in stage
         words = [word for word in stage if word != "2>&1"]
         inverted = words[0] == "not"
         name, *args = words[1:] if inverted else words
-        last = _filecheck(args, stdin) if name == "filecheck" else _call(tools[name], args, stdin)
+        last = run_stage(name, args, tools, stdin)
         failed = (last.code == 0) if inverted else (last.code != 0)
         if failed:
             expected = "failure" if inverted else "success"
@@ -75,14 +75,20 @@ def run(command: str, path: Path, tools: Mapping[str, Tool], scratch: Path) -> R
     return Result(0, last.out, log)
 
 
-def _stages(words: list[str]) -> list[list[str]]:
-    stages: list[list[str]] = [[]]
+def stages(words: list[str]) -> list[list[str]]:
+    """The commands of a pipe."""
+    found: list[list[str]] = [[]]
     for word in words:
         if word == "|":
-            stages.append([])
+            found.append([])
         else:
-            stages[-1].append(word)
-    return stages
+            found[-1].append(word)
+    return found
+
+
+def run_stage(name: str, args: list[str], tools: Mapping[str, Tool], stdin: str) -> Result:
+    """Run one command of a pipe: `filecheck` or one of `tools`."""
+    return _filecheck(args, stdin) if name == "filecheck" else _call(tools[name], args, stdin)
 
 
 def _filecheck(args: list[str], stdin: str) -> Result:
