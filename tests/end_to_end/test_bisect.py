@@ -165,7 +165,7 @@ FAULTS = (
     Fault(drop_from_loop, "shrink-regions", FLASH, 51),
     Fault(wrong_spec, "expand-recipes", FLASH, 57, "lower-to-commands or expand-recipes"),
     Fault(overlap_buffers, "allocate-scratch", FLASH, 57),
-    Fault(lose_store, "allocate-scratch", FLASH, 64),
+    Fault(lose_store, "allocate-scratch", [*FLASH, "--pipeline", "fused"], 64),
     Fault(drop_fill, "insert-dma-stages", FLASH, 57),
     Fault(swap_exponent, "cse", FLASH, 52, "cse #1"),
 )
