@@ -1,4 +1,4 @@
-"""The Python API: `ahbmc.load`, `jit`, `run`, `study` and `compile`. Kernels are launched as in Triton,
+"""The Python API: `ahbmc.load`, `jit`, `run`, `study`, `compile` and `load_pass`. Kernels are launched as in Triton,
 `kernel[grid](...)`.
 
 Every error is an `AhbmcError`; its note shows the place with a caret.
@@ -20,6 +20,7 @@ from .call import Call, run_call
 from .kernels import Kernel, find_kernel, kernel_names
 from .live import LiveText
 from .lowering import Level, Request, compile_request
+from .own_passes import load_passes
 from .prepare import prepare
 from .result import Result
 from .run import run_workload
@@ -242,6 +243,16 @@ def _values(values: object) -> str:
 
 def _yaml(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def load_pass(file: str | Path) -> None:
+    """Make the pass of a file of your own known to the pipelines of all other calls, as `--load-pass` does.
+
+    The file is executed. Raises AhbmcError where it holds no pass.
+    """
+    sources = Sources()
+    with _noting(sources):
+        load_passes([str(file)], sources)
 
 
 @contextmanager

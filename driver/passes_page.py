@@ -40,20 +40,36 @@ _WALKED = "matmul"
 _COMPARED = "flash_decode"
 _OPS_NAMED = 5
 
-EFFECTS: dict[str, tuple[str, str]] = {
-    "normalise-loops": ("flash_decode", "auto"),
-    "raise-regions": ("flash_decode", "auto"),
-    "drop-dead-iter-args": ("matmul", "auto"),
-    "raise-k-loops": ("matmul", "auto"),
-    "shrink-regions": ("matmul", "auto"),
-    "match-recipes": ("flash_decode", "fused"),
-    "form-composites": ("flash_decode", "fused"),
-    "fuse-epilogues": ("flash_decode", "fused"),
-    "prefetch-loads": ("flash_attention", "auto"),
-    "software-pipeline": ("prefill", "pipelined"),
-    "double-buffer": ("flash_decode", "fused"),
+
+@dataclass(frozen=True)
+class Shown:
+    """A workload of `examples/`, with what is set in it, under a pipeline."""
+
+    example: str
+    pipeline: str
+    settings: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return " ".join((f"examples/{self.example}.yaml", *(f"--set {setting}" for setting in self.settings)))
+
+
+_RAGGED = Shown("matmul", "auto", ("args.M=100", "args.N=77", "map.pes=sip0.cube0.pe0"))
+_DECODED = Shown("flash_decode", "fused")
+EFFECTS: dict[str, Shown] = {
+    "normalise-loops": Shown("flash_decode", "auto"),
+    "raise-regions": Shown("flash_decode", "auto"),
+    "drop-dead-iter-args": _RAGGED,
+    "raise-k-loops": _RAGGED,
+    "shrink-regions": _RAGGED,
+    "match-recipes": _DECODED,
+    "form-composites": _DECODED,
+    "fuse-epilogues": _DECODED,
+    "form-tails": Shown("softmax", "auto"),
+    "prefetch-loads": Shown("flash_attention", "auto"),
+    "software-pipeline": Shown("prefill", "pipelined"),
+    "double-buffer": _DECODED,
 }
-"""The example and the pipeline that show what a pass does to latency; passes that only prepare others have none."""
+"""What shows the effect of a pass on latency; passes that only prepare others have none."""
 
 _HEAD = """\
 # The passes
@@ -146,7 +162,7 @@ def passes_page(root: Path) -> str:
 
 
 def _workloads() -> list[str]:
-    return list(dict.fromkeys([_WALKED, _COMPARED, *(workload for workload, _ in EFFECTS.values())]))
+    return list(dict.fromkeys([_WALKED, _COMPARED, *(shown.example for shown in EFFECTS.values())]))
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
@@ -248,7 +264,7 @@ def _section(name: str, cls: type[ModulePass], root: Path, trials: dict[str, Tri
     if left := outcomes(root / file, name):
         yield "Remarks, which `ahbmc run` shows under *What the compiler did*: " + "; ".join(left) + ".\n"
     if name in EFFECTS:
-        yield _effect(name, *EFFECTS[name], trials) + "\n"
+        yield _effect(name, EFFECTS[name], trials[EFFECTS[name].example]) + "\n"
 
 
 def _quoted(pipeline: str) -> str:
@@ -319,18 +335,18 @@ def _refused(file: Path, name: str) -> str:
     raise AssertionError(f"{file} holds nothing that {name} refuses")
 
 
-def _effect(name: str, workload: str, pipeline: str, trials: dict[str, Trials]) -> str:
-    passes = single_passes(pipeline)
-    whole = _measured(trials[workload], ",".join(passes))
+def _effect(name: str, shown: Shown, trials: Trials) -> str:
+    passes = single_passes(shown.pipeline)
+    whole = _measured(trials, ",".join(passes), shown.settings)
     fewer = ",".join(each for each in passes if each.partition("{")[0] != name)
-    without = _measured(trials[workload], fewer)
+    without = _measured(trials, fewer, shown.settings)
     return (
-        f"Latency: `examples/{workload}.yaml` under `{pipeline}` takes {ns(without.latency_ps)} ns without it and"
-        f" {ns(whole.latency_ps)} ns with it. Its difference by parts: {explanation(without, whole)}."
+        f"Latency: `{shown}` under `{shown.pipeline}` takes {ns(without.latency_ps)} ns without it and"
+        f" {ns(whole.latency_ps)} ns with it. The difference by parts: {explanation(without, whole)}."
     )
 
 
-def _measured(trials: Trials, pipeline: str) -> Measured:
-    variant = trials.run(pipeline)
+def _measured(trials: Trials, pipeline: str, settings: tuple[str, ...] = ()) -> Measured:
+    variant = trials.run(pipeline, settings)
     assert variant.measured is not None, f"{trials.path} under {pipeline}: {variant.refusal}"
     return variant.measured

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import ahbmc
 import pytest
 from ahbmc.driver import main, opt
 from ahbmc.passes import PASS_NAMES, pass_names
@@ -82,6 +83,13 @@ def test_a_file_that_has_changed_is_loaded_anew(source: Path, tmp_path: Path, ca
         file = written(tmp_path, TEXT.replace("= 7", f"= {value}"))
         assert opt.main([str(source), "--load-pass", file, "-p", "set-cycles"]) == 0
         assert f"cycles = {value}" in capsys.readouterr().out
+
+
+def test_a_pass_is_loaded_from_python(tmp_path: Path) -> None:
+    ahbmc.load_pass(written(tmp_path, TEXT))
+    assert pass_names() == (*PASS_NAMES, "set-cycles")
+    with pytest.raises(ahbmc.AhbmcError, match="cannot read"):
+        ahbmc.load_pass(tmp_path / "missing.py")
 
 
 @pytest.mark.parametrize(

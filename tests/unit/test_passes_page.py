@@ -34,8 +34,10 @@ def test_remarks_are_those_that_the_pass_makes() -> None:
 
 def test_effects_and_pipelines_are_of_what_there_is() -> None:
     assert set(EFFECTS) <= set(PASS_NAMES)
-    assert all((ROOT / "examples" / f"{example}.yaml").is_file() for example, _ in EFFECTS.values())
-    assert {pipeline for _, pipeline in EFFECTS.values()} <= set(PIPELINES) == set(ABOUT)
+    assert all(
+        (ROOT / "examples" / f"{example}.yaml").is_file() for example in {shown.example for shown in EFFECTS.values()}
+    )
+    assert {shown.pipeline for shown in EFFECTS.values()} <= set(PIPELINES) == set(ABOUT)
 
 
 def test_the_page_has_every_pass_and_its_links_lead_somewhere() -> None:
