@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i64
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import FloatAttr, ModuleOp, f32
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.passes import ModulePass
 
 from ..dialects import ahbm
 from ..dialects.ahbm.composite import is_recipe
 from ..dialects.errors import Category, fail, place_of
-from ..dialects.shapes import element_of, shape_of
-from .recipes import RECIPES, Row
+from .composites.recipe_rows import rows_of
+from .recipes import RECIPES
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class ExpandRecipesPass(ModulePass):
     before:  ahbm.composite(...) {specs = [#ahbm.spec<"softmax_merge", once, [0, 1, 2, 3], 5, {base = "e", ...}>,
                                            #ahbm.spec<"gemm", k_tile, [5, 4], 3>, ...]}
     after:   eight MATH ops in the place of the name; the scratch of the rows are new parts, allocated at the head of
-             the function
+             the function, and so are the numbers that they take
 
     needs:   `lower-to-commands`; and to run before `allocate-scratch`, which gives the scratch its place.
     keeps:   everything else. The rows are those of `passes/recipes.py` for the parameters of the spec.
@@ -41,11 +41,21 @@ class ExpandRecipesPass(ModulePass):
 
 def _expand(composite: ahbm.CompositeOp) -> None:
     parts: list[SSAValue] = list(composite.parts)
+
+    def new_part(kind: Attribute, name: str) -> int:
+        parts.append(_alloc(composite, kind, name) if isinstance(kind, ahbm.BufferType) else _constant(composite, kind))
+        return len(parts) - 1
+
     specs: list[ahbm.SpecAttr] = []
     for spec in composite.specs:
-        specs += _rows(composite, spec, parts) if is_recipe(spec) else [spec]
-    extents = list(composite.extents)
-    made = ahbm.CompositeOp(parts, extents, specs, composite.written)
+        if is_recipe(spec) and spec.kind.data not in RECIPES:
+            raise fail(
+                f"'{spec.kind.data}' is neither a MATH op nor a recipe; there are {', '.join(RECIPES)}",
+                place_of(composite.location),
+                Category.INVALID_IR,
+            )
+        specs += rows_of(spec, [v.type for v in parts], new_part)
+    made = ahbm.CompositeOp(parts, list(composite.extents), specs, composite.written)
     made.location = composite.location
     block = composite.parent
     assert block is not None
@@ -54,40 +64,26 @@ def _expand(composite: ahbm.CompositeOp) -> None:
     composite.erase()
 
 
-def _rows(composite: ahbm.CompositeOp, spec: ahbm.SpecAttr, parts: list[SSAValue]) -> list[ahbm.SpecAttr]:
-    """The op specs of one recipe; `parts` grows by its scratch."""
-    recipe = RECIPES.get(spec.kind.data)
-    if recipe is None:
-        raise fail(
-            f"'{spec.kind.data}' is neither a MATH op nor a recipe; there are {', '.join(RECIPES)}",
-            place_of(composite.location),
-            Category.INVALID_IR,
-        )
-    params = {name: value.data for name, value in spec.extras.data.items() if isinstance(value, StringAttr)}
-    names = [name for name in recipe.inputs(params) if name != "b"]
-    number = dict(zip(names, spec.operand_numbers, strict=True))
-    number[recipe.primary.name] = spec.out.data
-    for scratch in recipe.scratch_for(params)[1:]:
-        shape = shape_of(parts[number[scratch.like]].type)
-        element = element_of(parts[number[scratch.element]].type)
-        number[scratch.name] = len(parts)
-        parts.append(_alloc(composite, ahbm.BufferType(shape, element), scratch.name))
-    return [_spec(row, number) for row in recipe.rows_for(params)]
-
-
-def _spec(row: Row, number: Mapping[str, int]) -> ahbm.SpecAttr:
-    extras: dict[str, Attribute] = {} if row.axis is None else {"axis": IntegerAttr(row.axis, i64)}
-    return ahbm.SpecAttr(row.kind, ahbm.Scope.ONCE, [number[n] for n in row.operands], number[row.out], extras)
-
-
-def _alloc(composite: ahbm.CompositeOp, kind: ahbm.BufferType, name: str) -> SSAValue:
-    """A buffer at the head of the function, after those that are there."""
+def _constant(composite: ahbm.CompositeOp, number: Attribute) -> SSAValue:
+    """A number that PE_CPU has at hand, at the head of the function."""
     block = _entry(composite)
-    last: ahbm.AllocOp | None = None
-    for op in block.ops:
-        if not isinstance(op, ahbm.AllocOp):
-            break
-        last = op
+    assert isinstance(number, FloatAttr)
+    made = arith.ConstantOp(FloatAttr(number.value.data, f32))
+    made.location = composite.location
+    last = _last_alloc(block)
+    if last is not None:
+        block.insert_op_after(made, last)
+    else:
+        assert block.first_op is not None
+        block.insert_op_before(made, block.first_op)
+    return made.result
+
+
+def _alloc(composite: ahbm.CompositeOp, kind: Attribute, name: str) -> SSAValue:
+    """A buffer at the head of the function, after those that are there."""
+    assert isinstance(kind, ahbm.BufferType)
+    block = _entry(composite)
+    last = _last_alloc(block)
     made = ahbm.AllocOp(kind)
     made.location = composite.location
     made.result.name_hint = name
@@ -97,6 +93,16 @@ def _alloc(composite: ahbm.CompositeOp, kind: ahbm.BufferType, name: str) -> SSA
         assert block.first_op is not None
         block.insert_op_before(made, block.first_op)
     return made.result
+
+
+def _last_alloc(block: Block) -> ahbm.AllocOp | None:
+    """The last of the buffers that a function begins with."""
+    last: ahbm.AllocOp | None = None
+    for op in block.ops:
+        if not isinstance(op, ahbm.AllocOp):
+            break
+        last = op
+    return last
 
 
 def _entry(composite: ahbm.CompositeOp) -> Block:

@@ -15,15 +15,15 @@ from xdsl.passes import ModulePass
 from ..backend_sim.target.cost import dma_write_ps, issue_ps, math_ps
 from ..backend_sim.target.machine import Machine
 from ..backend_sim.target.machine_file import machine_of
-from ..dialects import ahbm, tl
+from ..dialects import tl
 from ..dialects.ahbm.commands import DMA_BYTES
 from ..dialects.ahbm.math import MATH_BYTES
-from ..dialects.ahbm.types import FRAMING_BYTES, HANDLE_BYTES, LENGTH_BYTES
+from ..dialects.ahbm.types import HANDLE_BYTES
 from ..dialects.remarks import remark
 from ..dialects.shapes import element_bytes, element_of, shape_of
 from .commands.math_kinds import is_lane_by_lane, math_kind
 from .commands.residence import Residence, Residences, is_block, residences
-from .composites.composite_form import SIDE_VIEWS, form_of, part_type, spec_for
+from .composites.composite_form import SIDE_VIEWS, form_of, logical_bytes
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class FormTailsPass(ModulePass):
         if len(tail) == 1:
             return
         made = _composite_of(tail)
-        size, steps = _logical_bytes(made, known), len(form_of(made).steps)
+        size, steps = logical_bytes(made, known), len(form_of(made).steps)
         reason = None
         if size > machine.composite_max_bytes:
             reason = f"the composite would have {size} bytes, more than {machine.composite_max_bytes}"
@@ -130,15 +130,6 @@ def _composite_of(tail: list[Operation]) -> tl.CompositeOp:
     composite = tl.CompositeOp(list(inputs), [], Region(body))
     composite.location = end.location = tail[-1].location
     return composite
-
-
-def _logical_bytes(composite: tl.CompositeOp, known: Residences) -> int:
-    form = form_of(composite)
-    types = [part_type(v, known) for v in composite.inputs]
-    types += [ahbm.BufferType(shape_of(op.results[0].type), element_of(op.results[0].type)) for op in form.values]
-    assert form.stored is not None
-    specs = [spec_for(step, form.stored, range(len(types)), ahbm.Scope.ONCE) for step in form.steps]
-    return FRAMING_BYTES + 2 * LENGTH_BYTES + sum(s.logical_bytes(types) for s in specs) + HANDLE_BYTES
 
 
 def _waits_for_composite(composite: tl.CompositeOp) -> bool:

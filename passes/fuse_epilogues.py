@@ -12,13 +12,13 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from ..backend_sim.target.machine_file import machine_of
-from ..dialects import ahbm, tl
-from ..dialects.ahbm.types import FRAMING_BYTES, HANDLE_BYTES, LENGTH_BYTES, SpecAttr
+from ..dialects import tl
 from ..dialects.remarks import remark
-from ..dialects.shapes import element_of, shape_of
+from ..dialects.shapes import shape_of
 from .commands.math_kinds import is_lane_by_lane
 from .commands.residence import Residence, Residences, is_block, residences
-from .composites.composite_form import SIDE_VIEWS, form_of, part_type, spec_for
+from .composites.composite_form import SIDE_VIEWS, logical_bytes, tile_output
+from .recipes import RECIPES
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,7 @@ class FuseEpiloguesPass(ModulePass):
              else it takes must not come from a later product, and no write to memory may lie between.
     keeps:   values. Stops where the command would be larger than the machine's `composite_max_bytes`; what is left
              outside leaves a remark with the reason.
+             A composite of recipe rows alone (`match-recipes`) joins as one op.
     options: none
     """
 
@@ -47,7 +48,7 @@ class FuseEpiloguesPass(ModulePass):
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
             known = residences(function)
             for composite in [each for each in function.walk() if isinstance(each, tl.CompositeOp)]:
-                if composite.recipe is None and composite.product is not None and composite.as_written is None:
+                if composite.parent is not None and composite.product is not None and composite.as_written is None:
                     _fuse(composite, _Fusion(composite, known, bound), self.name)
 
 
@@ -72,12 +73,12 @@ class _Fusion:
 
     def grow(self) -> str | None:
         """Add ops until one cannot join; why not, if that is worth telling."""
-        value: SSAValue | None = self.composite.outputs[0] if self.composite.outputs else None
+        value = tile_output(self.composite)
         while value is not None:
             op = _only_user(value)
             if op is None:
                 return "the result has other users" if value.uses else None
-            if not _can_join(op) or op.parent is not self.composite.parent:
+            if not _can_join(op, value) or op.parent is not self.composite.parent:
                 # What ends a chain in the ordinary way is no refusal: loops, products and reductions go on from here.
                 return None
             masks = [m for v in op.operands if v is not value for m in self._mask(v, op)]
@@ -85,7 +86,7 @@ class _Fusion:
             if reason is not None:
                 return reason
             self.chain += [m for m in dict.fromkeys(masks) if m not in self.chain] + [op]
-            value = op.results[0] if op.results else None
+            value = _tile_after(op)
         return None
 
     def _mask(self, value: SSAValue, user: Operation) -> list[Operation]:
@@ -141,24 +142,30 @@ def _only_user(value: SSAValue) -> Operation | None:
     return next(iter(users)) if len(users) == 1 else None
 
 
-def _can_join(op: Operation) -> bool:
+def _tile_after(op: Operation) -> SSAValue | None:
+    """What an op that has joined makes of the tile; nothing can follow a recipe at the end."""
+    if isinstance(op, tl.CompositeOp):
+        return tile_output(op)
+    return op.results[0] if op.results else None
+
+
+def _can_join(op: Operation, value: SSAValue) -> bool:
+    """Whether an op can follow the tile `value`: lane by lane, a store, or the rows of a recipe that takes it."""
+    if isinstance(op, tl.CompositeOp):
+        recipe = op.recipe
+        if op.product is not None or recipe is None or recipe.next_op is not op.body.block.last_op:
+            return False
+        row = RECIPES[recipe.recipe.data]
+        return row.tile is not None and op.inputs[row.inputs(recipe.choice).index(row.tile)] is value
     return is_lane_by_lane(op) or (isinstance(op, tl.StoreRegionOp) and len(shape_of(op.value.type)) == 2)
 
 
 def _bytes_with(composite: tl.CompositeOp, chain: list[Operation], known: Residences) -> int:
     """Logical bytes of the command with `chain` added."""
     trial = _joined(composite, chain)
-    form = form_of(trial)
-    types = [part_type(v, known) for v in trial.inputs]
-    types += [ahbm.BufferType(shape_of(op.results[0].type), element_of(op.results[0].type)) for op in form.values]
-    out = len(types) if form.stored is None else form.stored
-    assert form.product is not None and form.a is not None and form.b is not None
-    types.append(ahbm.BufferType((), element_of(form.product.result.type)))
-    specs = [spec_for(step, out, range(len(types)), ahbm.Scope.K_TILE) for step in form.on_tiles]
-    specs.append(SpecAttr("gemm", ahbm.Scope.K_TILE, [form.a, form.b], out))
-    specs += [spec_for(step, out, range(len(types))) for step in form.steps]
+    size = logical_bytes(trial, known)
     trial.erase()
-    return FRAMING_BYTES + 2 * LENGTH_BYTES + sum(s.logical_bytes(types) for s in specs) + HANDLE_BYTES
+    return size
 
 
 def _joined(composite: tl.CompositeOp, chain: Sequence[Operation]) -> tl.CompositeOp:
@@ -178,14 +185,30 @@ def _joined(composite: tl.CompositeOp, chain: Sequence[Operation]) -> tl.Composi
     }
     body.add_ops(op.clone(mapping) for op in composite.body.block.ops if op is not end)
     outer.update(zip(composite.outputs, (mapping[v] for v in end.values), strict=True))
-    body.add_ops(op.clone(outer) for op in chain)
-    results = list(chain[-1].results)
+    for op in chain:
+        if isinstance(op, tl.CompositeOp):
+            inner: dict[SSAValue, SSAValue] = {
+                arg: outer[v] for arg, v in zip(op.body.block.args, op.inputs, strict=True)
+            }
+            last = op.body.block.last_op
+            assert isinstance(last, tl.YieldOp)
+            body.add_ops(each.clone(inner) for each in op.body.block.ops if each is not last)
+            outer.update(zip(op.outputs, (inner[v] for v in last.values), strict=True))
+        else:
+            body.add_op(op.clone(outer))
+    results = _results(composite, chain)
     out = tl.YieldOp(*(outer[r] for r in results))
     body.add_op(out)
     stage = composite.stage.data if composite.stage is not None else None
     joined = tl.CompositeOp(list(inputs), [r.type for r in results], Region(body), stage=stage)
     out.location = joined.location = composite.location
     return joined
+
+
+def _results(composite: tl.CompositeOp, chain: Sequence[Operation]) -> list[SSAValue]:
+    """What the two give together: what a recipe of the composite writes, and what becomes of the tile."""
+    tile = tile_output(composite)
+    return [*(r for r in composite.outputs if r is not tile), *chain[-1].results]
 
 
 def _absorb(composite: tl.CompositeOp, chain: Sequence[Operation]) -> None:
@@ -195,7 +218,7 @@ def _absorb(composite: tl.CompositeOp, chain: Sequence[Operation]) -> None:
     block = last.parent
     assert block is not None
     block.insert_op_before(made, last)
-    for old, new in zip(last.results, made.outputs, strict=True):
+    for old, new in zip(_results(composite, chain), made.outputs, strict=True):
         new.name_hint = old.name_hint
         old.replace_all_uses_with(new)
     for op in reversed(chain):

@@ -1,12 +1,10 @@
-"""Recipes: named rows of op specs that a composite may take before its GEMM. Data only; a new fusion is one entry.
+"""Recipes: named rows of op specs that a composite may hold beside its GEMM. Data only; a new fusion is one entry.
 
-`match-recipes` finds where a kernel computes one, `expand-recipes` replaces its name by the rows; the backend never
-sees a recipe.
+`match-recipes` finds where a kernel computes one: it builds the terms that the rows stand for and looks for them in
+the kernel. `expand-recipes` replaces the name of a recipe by its rows; the backend never sees a recipe.
 
-A `tl.composite` with a recipe has its operands in the order of `inputs`: first the recipe's own operands, then the
-`b` of the GEMM (its `a` is the recipe's primary output), then the operands that only some parameters need. Its
-results are the read-write operands, in order, as they are afterwards; the last of them takes the product, added to
-what the rows have made of it.
+A `tl.recipe` has its operands in the order of `inputs`. Its results are the read-write operands, in order, as they are
+afterwards, and then the primary output.
 """
 
 from __future__ import annotations
@@ -17,29 +15,37 @@ from typing import Literal
 
 from ..dialects.ahbm.math import MATH_KINDS, REDUCTIONS
 
+Place = Literal["before", "tile", "after"]
+
 
 @dataclass(frozen=True)
 class Operand:
-    """One operand of a recipe: `R` is read, `RW` read and written. `when` are the parameter values that it is for."""
+    """One operand of a recipe: `R` is read, `RW` read and written. `axes` names its axes; none is a scalar. `when` are
+    the parameter values that it is for.
+    """
 
     name: str
     access: Literal["R", "RW"]
+    axes: tuple[str, ...]
     about: str
     when: tuple[str, tuple[str, ...]] | None = None
+
+    def __str__(self) -> str:
+        return f"{self.about} [{', '.join(self.axes)}]" if self.axes else f"{self.about} (scalar)"
 
 
 @dataclass(frozen=True)
 class Scratch:
-    """A block that only the rows see, of the shape of operand `like` and the element type of operand `element`."""
+    """A block that only the rows see. `element` is an element type, or the operand that has the same."""
 
     name: str
-    like: str
+    axes: tuple[str, ...]
     element: str
 
 
 @dataclass(frozen=True)
 class Row:
-    """One MATH op, run once: `out = kind(operands)`.
+    """One MATH op: `out = kind(operands)`. An operand is a name or a number.
 
     `{exp}` in `kind` is the exponential of parameter `base`. `axis` is the axis that a reduction reduces, or the axis
     of the result along which an operand without it repeats. `when` names the parameter values (any of them) that the
@@ -47,48 +53,88 @@ class Row:
     """
 
     kind: str
-    operands: tuple[str, ...]
+    operands: tuple[str | float, ...]
     out: str
     axis: int | None = None
     when: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def read(self) -> tuple[str, ...]:
+        """The operands that are blocks or scalars with a name."""
+        return tuple(o for o in self.operands if isinstance(o, str))
+
     def __str__(self) -> str:
         along = "" if self.axis is None else f" along axis {self.axis}"
         cases = " or ".join(f"{name} = {value}" for name, value in self.when)
-        return f"{self.out} = {self.kind}({', '.join(self.operands)}){along}" + (f"   [{cases}]" if cases else "")
+        operands = ", ".join(map(str, self.operands))
+        return f"{self.out} = {self.kind}({operands}){along}" + (f"   [{cases}]" if cases else "")
 
 
 EXPONENTIALS: Mapping[str, str] = {"e": "exp", "2": "exp2"}
 """Parameter `base` -> the exponential of the rows."""
 
+PLACES: Mapping[Place, str] = {
+    "before": "once, before the GEMM, which takes {primary} as its a",
+    "tile": "on each output tile {tile}, which becomes {primary}",
+    "after": "once, after the GEMM that makes {tile}, or without one",
+}
+
 
 @dataclass(frozen=True)
 class Recipe:
-    """A recipe: operand contract, primary output (the GEMM's `a`), scratch, parameters with their values, rows."""
+    """A recipe: where its rows stand, operand contract, primary output, scratch, parameters with their values, rows.
+
+    `place` says which rows they are: `before` run once before the GEMM, whose `a` is the primary output; `tile` run on
+    each output tile; `after` run once at the end. `tile` names the operand that the GEMM makes, for the last two.
+    `accumulator` names the read-write operand that the product is added to, if there is one.
+    """
 
     name: str
     about: str
+    place: Place
     operands: tuple[Operand, ...]
-    primary: Scratch
+    primary: Scratch | None
     scratch: tuple[Scratch, ...]
     parameters: Mapping[str, tuple[str, ...]]
     rows: tuple[Row, ...]
+    tile: str | None = None
+    accumulator: str | None = None
 
     def __post_init__(self) -> None:
-        names = {o.name for o in self.operands} | {s.name for s in self.scratch} | {self.primary.name}
-        assert len(names) == len(self.operands) + len(self.scratch) + 1, f"{self.name}: a name stands twice"
+        self._check_names()
         for row in self.rows:
             kinds = {row.kind.format(exp=exp) for exp in EXPONENTIALS.values()}
             assert kinds <= MATH_KINDS, f"{self.name}: {row}"
-            assert {*row.operands, row.out} <= names, f"{self.name}: {row}"
+            assert {*row.read, row.out} <= set(self.axes), f"{self.name}: {row}"
             assert row.axis is not None or row.kind not in REDUCTIONS, f"{self.name}: {row}"
             assert all(value in self.parameters[name] for name, value in row.when), f"{self.name}: {row}"
         for params in self.every_choice():
-            written = {o.name for o in self.operands}
-            for row in self.rows_for(params):
-                assert set(row.operands) <= written, f"{self.name}: {row} reads what no row has written"
-                written.add(row.out)
-            assert self.primary.name in written, f"{self.name}: nothing writes {self.primary.name}"
+            self._check_flow(params)
+
+    def _check_names(self) -> None:
+        count = len(self.operands) + len(self.scratch) + (self.primary is not None)
+        assert len(self.axes) == count, f"{self.name}: a name stands twice"
+        written = {o.name for o in self.operands if o.access == "RW"}
+        assert self.accumulator is None or self.accumulator in written, f"{self.name}: {self.accumulator} is not RW"
+        assert (self.tile is None) == (self.place == "before"), f"{self.name}: the tile is what comes after the GEMM"
+        assert self.place == "after" or self.primary is not None, f"{self.name}: no primary output"
+
+    def _check_flow(self, params: Mapping[str, str]) -> None:
+        rows = self.rows_for(params)
+        written = set(self.inputs(params))
+        for row in rows:
+            assert set(row.read) <= written, f"{self.name}: {row} reads what no row has written"
+            written.add(row.out)
+        assert {*self.written, *self.primaries} <= {row.out for row in rows}, f"{self.name}: an output is not written"
+        if self.place == "tile":
+            # The tile becomes the primary output in place: behind that row nobody can see either of them.
+            assert [n for n, r in enumerate(rows) if r.out in self.primaries] == [len(rows) - 1], self.name
+
+    @property
+    def axes(self) -> dict[str, tuple[str, ...]]:
+        """The axes of everything that has a name."""
+        named = (*self.operands, *self.scratch, *((self.primary,) if self.primary else ()))
+        return {each.name: each.axes for each in named}
 
     def every_choice(self) -> list[dict[str, str]]:
         """Every combination of parameter values."""
@@ -107,47 +153,57 @@ class Recipe:
         )
 
     def inputs(self, params: Mapping[str, str]) -> tuple[str, ...]:
-        """Names of the operands of a composite with this recipe, in order; `b` is the GEMM's."""
-        always = tuple(o.name for o in self.operands if o.when is None)
-        some = tuple(o.name for o in self.operands if o.when is not None and params[o.when[0]] in o.when[1])
-        return (*always, "b", *some)
+        """Names of the operands for one choice of parameters, in order."""
+        return tuple(o.name for o in self.operands if o.when is None or params[o.when[0]] in o.when[1])
+
+    def operand(self, name: str) -> Operand:
+        return next(o for o in self.operands if o.name == name)
 
     @property
     def written(self) -> tuple[str, ...]:
-        """Names of the read-write operands, in order: the results of a composite with this recipe."""
+        """Names of the read-write operands, in order."""
         return tuple(o.name for o in self.operands if o.access == "RW")
 
+    @property
+    def primaries(self) -> tuple[str, ...]:
+        """The name of the primary output, if there is one."""
+        return () if self.primary is None else (self.primary.name,)
+
     def scratch_for(self, params: Mapping[str, str]) -> tuple[Scratch, ...]:
-        """The scratch blocks that the rows of one choice of parameters use, the primary output first."""
-        used = {name for row in self.rows_for(params) for name in (*row.operands, row.out)}
-        return (self.primary, *(s for s in self.scratch if s.name in used))
+        """The scratch blocks that the rows of one choice of parameters use, without the primary output."""
+        used = {name for row in self.rows_for(params) for name in (*row.read, row.out)}
+        return tuple(s for s in self.scratch if s.name in used)
 
     def __str__(self) -> str:
-        lines = [self.about, "", "operands:"]
-        lines += [f"  {o.name:<6}{o.access:<3} {o.about}" for o in self.operands]
-        lines += ["parameters:", *(f"  {name}: {' | '.join(values)}" for name, values in self.parameters.items())]
+        where = PLACES[self.place].format(primary="".join(self.primaries), tile=self.tile)
+        lines = [self.about, "", f"runs {where}", "operands:"]
+        lines += [f"  {o.name:<6}{o.access:<3} {o}" for o in self.operands]
+        if self.parameters:
+            lines += ["parameters:", *(f"  {name}: {' | '.join(values)}" for name, values in self.parameters.items())]
         lines += ["rows:", *(f"  {row}" for row in self.rows)]
-        lines += [f"then the GEMM takes {self.primary.name} as its a, and its product is added to {self.written[-1]}"]
+        if self.accumulator is not None:
+            lines += [f"then the product is added to {self.accumulator}"]
         return "\n".join(lines)
 
 
 SOFTMAX_MERGE = Recipe(
     name="softmax_merge",
     about="One step of an online softmax: the scores of a block of keys join the running maximum, sum and output.",
+    place="before",
     operands=(
-        Operand("s", "R", "scores [M, N]"),
-        Operand("m", "RW", "running maximum [M]"),
-        Operand("l", "RW", "running sum [M]"),
-        Operand("O", "RW", "running output [M, D]"),
-        Operand("scale", "R", "scalar of the exponents", when=("scale", ("after", "inside"))),
+        Operand("s", "R", ("M", "N"), "scores"),
+        Operand("m", "RW", ("M",), "running maximum"),
+        Operand("l", "RW", ("M",), "running sum"),
+        Operand("O", "RW", ("M", "D"), "running output"),
+        Operand("scale", "R", (), "factor of the exponents", when=("scale", ("after", "inside"))),
     ),
-    primary=Scratch("P", like="s", element="b"),
+    primary=Scratch("P", ("M", "N"), element="b"),
     scratch=(
-        Scratch("m_loc", like="m", element="m"),
-        Scratch("m_new", like="m", element="m"),
-        Scratch("corr", like="m", element="m"),
-        Scratch("l_loc", like="l", element="l"),
-        Scratch("scaled", like="s", element="s"),
+        Scratch("m_loc", ("M",), element="m"),
+        Scratch("m_new", ("M",), element="m"),
+        Scratch("corr", ("M",), element="m"),
+        Scratch("l_loc", ("M",), element="l"),
+        Scratch("scaled", ("M", "N"), element="s"),
     ),
     parameters={
         # The exponential of the kernel.
@@ -155,10 +211,6 @@ SOFTMAX_MERGE = Recipe(
         # before: s is scaled already; after: exp(s*scale - m), m being the maximum of max(s)*scale;
         # inside: exp((s - m)*scale).
         "scale": ("before", "after", "inside"),
-        # Whether the kernel sums P before or after it rounds it to the type of b. The rows sum it as rounded in both
-        # cases: that differs by less than the rounding of P itself, and spares a block of P in the wider type and a
-        # cast.
-        "sum": ("before", "after"),
     },
     rows=(
         Row("reduce_max", ("s",), "m_loc", axis=1),
@@ -174,11 +226,14 @@ SOFTMAX_MERGE = Recipe(
         Row("sub", ("s", "m_new"), "scaled", axis=1, when=(("scale", "inside"),)),
         Row("mul", ("scaled", "scale"), "scaled", when=(("scale", "inside"),)),
         Row("{exp}", ("scaled",), "P", when=(("scale", "inside"),)),
+        # The kernel may sum P before it rounds it to the type of b or after. The rows sum it as rounded: that differs
+        # by less than the rounding of P itself, and spares a block of P in the wider type and a cast.
         Row("reduce_sum", ("P",), "l_loc", axis=1),
         Row("fma", ("l", "corr", "l_loc"), "l"),
         Row("mul", ("O", "corr"), "O", axis=1),
         Row("copy", ("m_new",), "m"),
     ),
+    accumulator="O",
 )
 
 RECIPES: Mapping[str, Recipe] = {recipe.name: recipe for recipe in (SOFTMAX_MERGE,)}

@@ -111,7 +111,7 @@ def _dot(op: Operation, builder: Builder) -> Step:
 
 
 def _composite(op: Operation, builder: Builder) -> None:
-    assert isinstance(op, tl.CompositeOp)
+    assert isinstance(op, tl.CompositeOp | tl.RecipeOp)
     for result, slot in zip(op.outputs, builder.inline(op.body, op.inputs), strict=True):
         builder.alias(result, slot)
 
@@ -141,6 +141,7 @@ BLOCK_HANDLERS: Mapping[str, Handler] = {
     "tl.histogram": _histogram,
     "tl.dot": _dot,
     "tl.composite": _composite,
+    "tl.recipe": _composite,
     "tl.copy_to": _copy_to,
     "tl.wait": _no_values,
     "tl.cycles": _no_values,

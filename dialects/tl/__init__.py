@@ -20,7 +20,7 @@ from .blocks import (
     SplatOp,
     TransOp,
 )
-from .composite import CompositeOp, YieldOp
+from .composite import CompositeOp, RecipeOp, YieldOp
 from .compute import CastOp, CmpOp, DotOp, GemmOp, ReduceOp, RemfOp, SelectOp, UmulhiOp
 from .memory import AddPtrOp, CopyToOp, CyclesOp, LoadOp, LoadRegionOp, PtrCastOp, StoreOp, StoreRegionOp, WaitOp
 
@@ -46,6 +46,7 @@ __all__ = [
     "PointerType",
     "ProgramIdOp",
     "PtrCastOp",
+    "RecipeOp",
     "ReduceOp",
     "RemfOp",
     "ReshapeOp",
@@ -95,6 +96,7 @@ TL = Dialect(
         DotOp,
         GemmOp,
         CompositeOp,
+        RecipeOp,
         YieldOp,
     ],
     [PointerType],

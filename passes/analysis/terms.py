@@ -2,28 +2,36 @@
 
 A term is a number of the graph; a reference to it is a `Ref`, which also says on which axes of the user the term's
 own axes lie. So splats, broadcasts and new axes of size 1 vanish (`m[:, None]` is m on axis 0). Sums, products and
-maxima are flattened and sorted, `a - b` is `a + -1 * b`, a dot with an accumulator is a sum. What the graph does not
-know is a leaf. Sums may be rounded in another order than the kernel's: terms are equal as real numbers.
+maxima are flattened and sorted, `a - b` is `a + -1 * b`, `a / b` is a times the reciprocal of b, a dot with an
+accumulator is a sum; a product with a sum that holds a number, or of a number and a sum, is multiplied out. So are the
+ways to write a logistic function and a hyperbolic tangent one. Casts between floats vanish, except to narrower types
+than the caller wants. What the graph does not know is a leaf. Terms are equal as real numbers: roundings may differ,
+and numbers count to six digits.
 
 Terms are built for the values that somebody asks about, not for a whole function, and with a stack of our own: a
-chain of any length neither costs the square of it nor overflows.
+chain of any length neither costs the square of it nor overflows. `variable` makes terms that stand for any other:
+patterns, for `unify.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, FloatAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects import tl
 from ...dialects.shapes import element_of, is_float, shape_of
+from ..commands.math_kinds import is_lane_by_lane, math_kind
 
 FLATTENED = 64
 """A sum, product or maximum of more operands than this is not flattened into another: it stays one term."""
+
+UNITS = {"add": 0.0, "mul": 1.0}
+"""The operand that changes nothing."""
 
 
 class Ref(NamedTuple):
@@ -47,41 +55,150 @@ class Node:
 
 
 class Terms:
-    """The terms of values of one block. Values from outside of it are leaves, unless they are constants or splats."""
+    """The terms of values of one block. Values from outside of it are leaves, unless they are constants or splats; so
+    are `leaves`, and casts to floats of less than `least_bits`.
+    """
 
-    def __init__(self, block: Block):
+    def __init__(self, block: Block, *, leaves: Collection[SSAValue] = (), least_bits: int = 16):
         self._block = block
+        self._leaves = leaves
+        self._least_bits = least_bits
         self._nodes: list[Node] = []
+        self._open: list[bool] = []
         self._numbers: dict[Node, int] = {}
         self._refs: dict[SSAValue, Ref] = {}
         self._values: dict[tuple[Ref, int], SSAValue] = {}
+        self._constants: dict[Ref, float] = {}
 
     # --- making terms ---
 
     def node(self, ref: Ref) -> Node:
         return self._nodes[ref.term]
 
+    def is_open(self, ref: Ref) -> bool:
+        """Whether a variable is in a term."""
+        return self._open[ref.term]
+
     def constant(self, value: float) -> Ref:
-        return self._intern(Node("constant", detail=value), ())
+        ref = self._intern(Node("constant", detail=float(f"{value:.6g}")), ())
+        self._constants.setdefault(ref, value)
+        return ref
+
+    def number(self, ref: Ref) -> float | None:
+        """The number that a term is, as it was first met."""
+        return self._constants.get(ref)
+
+    def variable(self, name: str, rank: int) -> Ref:
+        return self._intern(Node("variable", detail=name), tuple(range(rank)))
+
+    def leaf(self, value: SSAValue) -> Ref:
+        return self._intern(Node("leaf", detail=value), tuple(range(len(shape_of(value.type)))))
+
+    def apply(self, kind: str, operands: Sequence[Ref], axis: int | None = None) -> Ref:
+        """The term of a MATH op of this kind; `axis` is a reduction's."""
+        first, last = operands[0], operands[-1]
+        match kind:
+            case "add":
+                return self.add(*operands)
+            case "sub":
+                return self.add(first, self.negative(last))
+            case "mul":
+                return self.mul(*operands)
+            case "div":
+                return self._quotient(first, last)
+            case "neg":
+                return self.negative(first)
+            case "fma":
+                return self.add(self.mul(*operands[:2]), last)
+            case "max" | "max_nan":
+                return self._flat(kind, operands)
+            case "exp_diff" | "exp2_diff":
+                return self.apply(kind.removesuffix("_diff"), [self.add(first, self.negative(last))])
+            case "rsqrt":
+                return self.reciprocal(self._make("sqrt", [first]))
+            case "tanh":
+                two = self.constant(2)
+                return self.add(self.mul(two, self._logistic(self.mul(two, first))), self._minus)
+            case "pow" if (self.number(last) or 0) in (2, 3, 4):
+                return self.mul(*[first] * int(self.number(last) or 0))
+            case "logistic":
+                return self._logistic(first)
+            case "reciprocal":
+                return self.reciprocal(first)
+            case "copy" | "cast":
+                return first
+            case _ if axis is not None:
+                return self.reduce(kind, first, axis)
+            case _:
+                return self._make(kind, operands)
+
+    @property
+    def _minus(self) -> Ref:
+        return self.constant(-1)
 
     def add(self, *operands: Ref) -> Ref:
-        return self._flat("add", operands, 0.0)
+        return self._flat("add", operands)
 
     def mul(self, *operands: Ref) -> Ref:
-        return self._flat("mul", operands, 1.0)
+        product = self._flat("mul", operands)
+        factors = self.operands(product, "mul")
+        sums = [r for r in factors if self.node(r).kind == "add"]
+        # A number is a factor of its own or among the addends: both ways of writing become one.
+        wide = sums if len(factors) == 2 and any(self.number(r) is not None for r in factors) else []
+        with_number = [r for r in sums if any(self.number(x) is not None for x in self.operands(r, "add"))]
+        for each in (*with_number, *wide):
+            if len(factors) > 1:
+                rest = self._other(factors, each)
+                return self.add(*(self.mul(rest, x) for x in self.operands(each, "add")))
+        return product
+
+    def _other(self, factors: Sequence[Ref], one: Ref) -> Ref:
+        """The product of all factors but one."""
+        rest = list(factors)
+        rest.remove(one)
+        return self._flat("mul", rest)
 
     def negative(self, operand: Ref) -> Ref:
         """-1 times the operand; of a sum, each addend's."""
-        node = self.node(operand)
-        if node.kind == "add":
-            return self.add(*(self.negative(r.on(operand.axes)) for r in node.operands))
-        return self.mul(self.constant(-1.0), operand)
+        return self.mul(self._minus, operand)
 
-    def maximum(self, *operands: Ref, kind: str = "max") -> Ref:
-        return self._flat(kind, operands, None)
+    def reciprocal(self, operand: Ref) -> Ref:
+        node, number = self.node(operand), self.number(operand)
+        inner = [r.on(operand.axes) for r in node.operands]
+        if number:
+            return self.constant(1 / number)
+        if node.kind == "mul":
+            return self.mul(*map(self.reciprocal, inner))
+        if node.kind == "reciprocal":
+            return inner[0]
+        if node.kind in ("exp", "exp2"):
+            return self._make(node.kind, [self.negative(inner[0])])
+        exponent = self._exponent_beside_one(operand)
+        return self._make("reciprocal", [operand]) if exponent is None else self._logistic(self.negative(exponent))
 
-    def unary(self, kind: str, operand: Ref, detail: Hashable = None) -> Ref:
-        return self._make(kind, (operand,), detail)
+    def _exponent_beside_one(self, total: Ref) -> Ref | None:
+        """z, if a term is 1 + exp(z)."""
+        addends = self.operands(total, "add")
+        rest = [r for r in addends if self.number(r) != 1]
+        if len(addends) != 2 or len(rest) != 1 or self.node(rest[0]).kind != "exp":
+            return None
+        return self.node(rest[0]).operands[0].on(rest[0].axes)
+
+    def _logistic(self, operand: Ref) -> Ref:
+        """1 / (1 + exp(-x)). Of x and -x the one that is met first is taken, the other is 1 minus that."""
+        opposite = self.negative(operand)
+        if self._key("logistic", [opposite])[0] in self._numbers:
+            return self.add(self.constant(1), self.negative(self._make("logistic", [opposite])))
+        return self._make("logistic", [operand])
+
+    def _quotient(self, above: Ref, below: Ref) -> Ref:
+        exponent = self._exponent_beside_one(below)
+        addends = self.operands(above, "add")
+        if exponent is not None and (power := self._make("exp", [exponent])) in addends:
+            # (exp(z) + c) / (exp(z) + 1), as a tangent may be written, is 1 + (c - 1) / (exp(z) + 1).
+            rest = [r for r in addends if r != power]
+            return self.add(self.constant(1), self.mul(self.add(*rest, self._minus), self.reciprocal(below)))
+        return self.mul(above, self.reciprocal(below))
 
     def reduce(self, kind: str, operand: Ref, axis: int) -> Ref:
         """A reduction over an axis of the user along which the operand varies."""
@@ -94,9 +211,6 @@ class Terms:
         """[M, K] times [K, N]; within the node M, N and K are axes 0, 1 and 2."""
         return self._intern(Node("matmul", (a.on((0, 2)), b.on((2, 1)))), (0, 1))
 
-    def leaf(self, value: SSAValue) -> Ref:
-        return self._intern(Node("leaf", detail=value), tuple(range(len(shape_of(value.type)))))
-
     def operands(self, ref: Ref, kind: str) -> list[Ref]:
         """The operands of a flattened term as the user of `ref` sees them; the term itself if it is of another kind."""
         node = self.node(ref)
@@ -107,35 +221,34 @@ class Terms:
         if number is None:
             number = self._numbers[node] = len(self._nodes)
             self._nodes.append(node)
+            self._open.append(node.kind == "variable" or any(self._open[r.term] for r in node.operands))
         return Ref(number, axes)
 
-    def _make(self, kind: str, operands: Sequence[Ref], detail: Hashable = None) -> Ref:
-        """A term over the axes that any operand varies along."""
-        axes = sorted({a for r in operands for a in r.axes})
-        local = tuple(Ref(r.term, tuple(axes.index(a) for a in r.axes)) for r in operands)
-        return self._intern(Node(kind, local, detail), tuple(axes))
+    def _key(self, kind: str, operands: Sequence[Ref]) -> tuple[Node, tuple[int, ...]]:
+        """The node over the axes that any operand varies along, and those axes."""
+        axes = tuple(sorted({a for r in operands for a in r.axes}))
+        return Node(kind, tuple(Ref(r.term, tuple(axes.index(a) for a in r.axes)) for r in operands)), axes
 
-    def _flat(self, kind: str, operands: Sequence[Ref], unit: float | None) -> Ref:
+    def _make(self, kind: str, operands: Sequence[Ref]) -> Ref:
+        return self._intern(*self._key(kind, operands))
+
+    def _flat(self, kind: str, operands: Sequence[Ref]) -> Ref:
         """A sum, product or maximum: nested ones opened, numbers gathered, the unit dropped, operands sorted."""
         found: list[Ref] = []
+        unit = UNITS.get(kind)
         number = unit
         for operand in operands:
             inner = self.operands(operand, kind)
             for each in inner if len(inner) <= FLATTENED else [operand]:
-                node = self.node(each)
-                if (
-                    unit is not None
-                    and number is not None
-                    and node.kind == "constant"
-                    and isinstance(node.detail, float)
-                ):
-                    number = number + node.detail if kind == "add" else number * node.detail
+                value = self.number(each)
+                if number is not None and value is not None:
+                    number = number + value if kind == "add" else number * value
                 else:
                     found.append(each)
-        if number is not None and number != unit:
-            found.append(self.constant(number))
+        if number is not None and (constant := self.constant(number)) != self.constant(unit or 0):
+            found.append(constant)
         if not found:
-            return self.constant(unit if unit is not None else 0.0)
+            return self.constant(unit or 0)
         if len(found) == 1:
             return found[0]
         return self._make(kind, sorted(dict.fromkeys(found) if unit is None else found))
@@ -161,21 +274,27 @@ class Terms:
         return self._refs[value]
 
     def value(self, ref: Ref, rank: int) -> SSAValue | None:
-        """A value of this rank that is the term, among those asked about and what they are made of."""
+        """The first value of this rank that is the term, among those asked about and what they are made of."""
         return self._values.get((ref, rank))
 
     def _sources(self, value: SSAValue) -> Sequence[SSAValue]:
         """The operands that the term of a value is made from; none for a leaf."""
         op = value.owner
-        if not isinstance(op, Operation) or not is_float(value.type):
+        if not isinstance(op, Operation) or value in self._leaves:
             return ()
         if isinstance(op, tl.SplatOp | tl.ExpandDimsOp | tl.BroadcastOp):
-            return op.operands
+            return op.operands if is_float(value.type) else ()
         if op.parent is not self._block:
             return ()
-        if isinstance(op, tl.CastOp) and not is_float(op.operand.type):
+        if isinstance(op, tl.CastOp) and not self._vanishes(op):
             return ()
-        return op.operands if isinstance(op, _KNOWN) else ()
+        on_floats = is_float(value.type) or (isinstance(op, tl.CmpOp) and is_float(op.operands[0].type))
+        known = is_lane_by_lane(op) or isinstance(op, tl.ReduceOp | tl.DotOp | tl.TransOp)
+        return op.operands if on_floats and known else ()
+
+    def _vanishes(self, op: tl.CastOp) -> bool:
+        to = element_of(op.result.type)
+        return is_float(op.operand.type) and isinstance(to, AnyFloat) and to.bitwidth >= self._least_bits
 
     def _term(self, value: SSAValue) -> Ref:
         op = value.owner
@@ -185,36 +304,23 @@ class Terms:
         sources = [self._refs[v] for v in self._sources(value)]
         if not sources or not isinstance(op, Operation):
             return self.leaf(value)
-        term = self._arithmetic(op, sources) or self._shape(op, sources[0])
+        term = self._arithmetic(op, sources)
         return self.leaf(value) if term is None else term
 
     def _arithmetic(self, op: Operation, sources: list[Ref]) -> Ref | None:
         match op:
-            case arith.AddfOp():
-                return self.add(*sources)
-            case arith.SubfOp():
-                return self.add(sources[0], self.negative(sources[1]))
-            case arith.NegfOp():
-                return self.negative(sources[0])
-            case arith.MulfOp():
-                return self.mul(*sources)
-            case math.FmaOp():
-                return self.add(self.mul(sources[0], sources[1]), sources[2])
-            case arith.MaxnumfOp():
-                return self.maximum(*sources)
-            case arith.MaximumfOp():
-                return self.maximum(*sources, kind="max_nan")
-            case math.ExpOp() | math.Exp2Op():
-                return self.unary(op.name.removeprefix("math."), sources[0])
-            case tl.CastOp():
-                return self.unary("cast", sources[0], element_of(op.result.type))
-            case tl.ReduceOp() if op.axis.value.data in sources[0].axes:
-                return self.reduce(f"reduce_{op.kind.data}", sources[0], op.axis.value.data)
-            case tl.DotOp() if not op.is_batch:
+            case tl.ReduceOp():
+                axis = op.axis.value.data
+                return self.reduce(math_kind(op), sources[0], axis) if axis in sources[0].axes else None
+            case tl.DotOp():
+                if op.is_batch:
+                    return None
                 product = self.matmul(sources[0], sources[1])
                 return self.add(product, sources[2]) if len(sources) > 2 else product
+            case _ if is_lane_by_lane(op):
+                return self.apply(math_kind(op), sources)
             case _:
-                return None
+                return self._shape(op, sources[0])
 
     def _shape(self, op: Operation, source: Ref) -> Ref | None:
         match op:
@@ -230,24 +336,6 @@ class Terms:
                 return None if any(old[a] != new[a] for a in source.axes) else source
             case _:
                 return None
-
-
-_KNOWN = (
-    arith.AddfOp,
-    arith.SubfOp,
-    arith.NegfOp,
-    arith.MulfOp,
-    arith.MaxnumfOp,
-    arith.MaximumfOp,
-    math.FmaOp,
-    math.ExpOp,
-    math.Exp2Op,
-    tl.CastOp,
-    tl.ReduceOp,
-    tl.DotOp,
-    tl.TransOp,
-)
-"""The ops of which `_arithmetic` and `_shape` make terms, besides those that only repeat a value."""
 
 
 def _number(op: arith.ConstantOp) -> float | None:

@@ -20,7 +20,7 @@ from xdsl.rewriter import InsertPoint
 from ...dialects import tl
 from ...dialects.region import CutOp, RegionOp
 from ..analysis.liveness import Liveness, Range, in_program_order, live_ranges, overlap, union
-from ..composites.composite_form import reusable_inputs, written_inputs
+from ..composites.composite_form import reusable_inputs, tile_output, written_inputs
 from .math_kinds import is_lane_by_lane
 from .residence import KeepOp, Residence, Residences, enters, residences
 
@@ -330,12 +330,14 @@ def _tie_written(plan: Plan, op: Operation) -> list[tuple[Operation, int]]:
 def _tie_accumulator(plan: Plan, op: Operation) -> None:
     """The result of a product goes where its accumulator is, that of a composite to an operand of its last ops."""
     operands: list[SSAValue] = []
+    result = op.results[0] if op.results else None
     if isinstance(op, tl.DotOp | tl.GemmOp) and op.acc is not None:
         operands = [op.acc]
-    elif isinstance(op, tl.CompositeOp) and len(op.outputs) == 1 and op.recipe is None:
+    elif isinstance(op, tl.CompositeOp) and (tile := tile_output(op)) is not None:
+        result = tile
         operands = [op.inputs[n] for n in reusable_inputs(op)]
     for operand in operands:
-        if plan.residences.has_storage(operand) and plan.tie(operand, op.results[0]):
+        if result is not None and plan.residences.has_storage(operand) and plan.tie(operand, result):
             return
 
 

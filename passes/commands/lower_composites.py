@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from ...dialects import ahbm, tl
+from ...dialects.ahbm.types import NO_OUT, RUNNING_TILE
 from ...dialects.region import CutOp, RegionOp, RegionType
 from ...dialects.shapes import element_of, shape_of
-from ..composites.composite_form import (
-    SIDE_VIEWS,
-    CompositeForm,
-    form_of,
-    params_of,
-    recipe_of,
-    spec_for,
-)
+from ..composites.composite_form import SIDE_VIEWS, CompositeForm, form_of, specs_of
 from ..composites.tile_ops import KEEP_ZERO
 from .emission import Emission, view_axes
+from .math_kinds import is_lane_by_lane
 
 
 def lower_composite(e: Emission, op: tl.CompositeOp) -> None:
@@ -30,33 +24,26 @@ def lower_composite(e: Emission, op: tl.CompositeOp) -> None:
         parts.add(e.viewed(v) if n in products and not isinstance(v.type, RegionType) else e.operand(v))
         for n, v in enumerate(op.inputs)
     ]
-    specs: list[ahbm.SpecAttr] = []
+    numbers += [parts.add(v) for v in _own_values(e, op, form, [parts.values[n] for n in numbers])]
+    given = form.stored is not None or RUNNING_TILE in form.outputs
+    out = _out(e, op, form, numbers, parts)
+    specs = specs_of(form, out, numbers)
+    written = [numbers[n] for n in form.written] + [out] * given
+    extents = _extents(e, op, form) if form.product is not None else []
+    e.insert(ahbm.CompositeOp(parts.values, extents, specs, list(dict.fromkeys(written))))
+
+
+def _out(e: Emission, op: tl.CompositeOp, form: CompositeForm, numbers: list[int], parts: _Parts) -> int:
+    """The part that the tile goes to: the region that it is stored to, a result, or a block of its own."""
+    if form.stored is not None:
+        return numbers[form.stored]
+    if RUNNING_TILE in form.outputs:
+        return parts.add(e.buffer(op.outputs[form.outputs.index(RUNNING_TILE)]))
     if form.product is None:
-        out = numbers[form.stored] if form.stored is not None else parts.add(e.buffer(op.outputs[0]))
-        numbers += [parts.add(v) for v in _own_values(e, op, form, [parts.values[n] for n in numbers])]
-        specs += [spec_for(step, out, numbers, ahbm.Scope.ONCE) for step in form.steps]
-        e.insert(ahbm.CompositeOp(parts.values, [], specs, [out]))
-        return
-    if (recipe := recipe_of(op)) is not None:
-        params = params_of(op)
-        names = recipe.inputs(params)
-        primary = parts.add(e.alloc(_primary_type(form)))
-        taken = [numbers[n] for n, name in enumerate(names) if name != "b"]
-        extras: dict[str, Attribute] = {name: StringAttr(value) for name, value in params.items()}
-        specs.append(ahbm.SpecAttr(recipe.name, ahbm.Scope.ONCE, taken, primary, extras))
-        a, writes = primary, [numbers[names.index(name)] for name in recipe.written]
-        out = writes[-1]
-    else:
-        assert form.a is not None
-        a = numbers[form.a]
-        out = numbers[form.stored] if form.stored is not None else parts.add(e.buffer(op.outputs[0]))
-        writes = [out]
-        specs += [spec_for(step, out, numbers, ahbm.Scope.K_TILE) for step in form.on_tiles]
-        numbers += [parts.add(value) for value in _own_values(e, op, form, [parts.values[n] for n in numbers])]
-    assert form.b is not None
-    specs.append(ahbm.SpecAttr("gemm", ahbm.Scope.K_TILE, [a, numbers[form.b]], out))
-    specs += [spec_for(step, out, numbers) for step in form.steps]
-    e.insert(ahbm.CompositeOp(parts.values, _extents(e, op, form), specs, writes))
+        return NO_OUT
+    kind = form.product.result.type
+    tiles = [step.extras["tile"] for step in form.after if RUNNING_TILE in step.operands]
+    return parts.add(e.alloc(ahbm.BufferType(shape_of(kind), element_of(tiles[0] if tiles else kind))))
 
 
 def _own_values(e: Emission, composite: tl.CompositeOp, form: CompositeForm, known: list[SSAValue]) -> list[SSAValue]:
@@ -65,17 +52,18 @@ def _own_values(e: Emission, composite: tl.CompositeOp, form: CompositeForm, kno
     """
     made = dict[SSAValue, SSAValue](zip(composite.body.block.args, known, strict=True))
     own: dict[SSAValue, SSAValue] = {}
-    for op in form.values:
-        result = op.results[0]
+    for result in form.values:
+        op = result.owner
         if not isinstance(op, SIDE_VIEWS):
             kind = ahbm.BufferType(shape_of(result.type), element_of(result.type))
-            free = [own[v] for v in op.operands if v in own and own[v].type == kind and v.has_one_use()]
+            operands = op.operands if isinstance(op, Operation) and is_lane_by_lane(op) else ()
+            free = [own[v] for v in operands if v in own and own[v].type == kind and v.has_one_use()]
             in_place = form.product is None and bool(free)
             made[result] = own[result] = free[0] if in_place else e.alloc(kind, result)
             continue
         source = made[op.operands[0]]
         made[result] = e.view(result, source, view_axes(op)) if shape_of(source.type) else source
-    return [made[op.results[0]] for op in form.values]
+    return [made[v] for v in form.values]
 
 
 class _Parts:
@@ -90,27 +78,23 @@ class _Parts:
         return self.values.index(value)
 
 
-def _primary_type(form: CompositeForm) -> ahbm.BufferType:
-    assert form.product is not None
-    kind = form.product.a.type
-    return ahbm.BufferType(shape_of(kind), element_of(kind))
-
-
 def _extents(e: Emission, op: tl.CompositeOp, form: CompositeForm) -> list[SSAValue]:
     """The valid m, n, k: rows and columns as the region of the output bounds them, or else those of the operands."""
-    assert form.product is not None and form.b is not None
+    assert form.product is not None
     rows, columns = shape_of(form.product.result.type)
     if form.stored is not None:
         region = op.inputs[form.stored]
         m, n = upper_bound(e, region, 0), upper_bound(e, region, 1)
     else:
-        m = _valid(e, op.inputs[form.a], 0, rows) if form.a is not None else e.constant(rows)
-        n = _valid(e, op.inputs[form.b], 1, columns)
+        m, n = (_valid(e, op, number, axis, size) for number, axis, size in ((form.a, 0, rows), (form.b, 1, columns)))
     return [m, n, _depth(e, op, form)]
 
 
-def _valid(e: Emission, operand: SSAValue, axis: int, block: int) -> SSAValue:
+def _valid(e: Emission, op: tl.CompositeOp, number: int | None, axis: int, block: int) -> SSAValue:
     """The valid lanes of an operand of the GEMM along an axis of the output."""
+    if number is None or number >= len(op.inputs):
+        return e.constant(block)
+    operand = op.inputs[number]
     if isinstance(operand.owner, tl.LoadRegionOp):
         operand = operand.owner.region
     return upper_bound(e, operand, axis) if isinstance(operand.type, RegionType) else e.constant(block)
@@ -122,12 +106,12 @@ def _depth(e: Emission, op: tl.CompositeOp, form: CompositeForm) -> SSAValue:
     """
     bounds: list[SSAValue] = []
     static: list[int] = []
-    assert form.product is not None
     whole: list[SSAValue] = []
-    for number, axis in ((form.a, 1), (form.b, 0)):
-        if number is None or not isinstance(op.inputs[number].type, RegionType):
-            kind = form.product.a.type if number is None else op.inputs[number].type
-            static.append(shape_of(kind)[axis])
+    assert form.product is not None
+    for number, operand, axis in ((form.a, form.product.a, 1), (form.b, form.product.b, 0)):
+        assert number is not None
+        if not isinstance(operand.type, RegionType):
+            static.append(shape_of(operand.type)[axis])
         elif all(step.kind in KEEP_ZERO for step in form.on_tiles if step.out == number):
             bounds.append(upper_bound(e, op.inputs[number], axis))
         else:

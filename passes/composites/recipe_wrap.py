@@ -3,51 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import DictionaryAttr, StringAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.traits import MemoryEffectKind, is_side_effect_free, only_has_effect
 
 from ...dialects import tl
-from ..recipes import Recipe
+from .recipe_match import Match, Refused
 
 
-class Refused(Exception):
-    """Why a recipe does not apply; becomes a remark."""
-
-
-class Matched(Protocol):
-    """What is wrapped: the parameters, the value of every operand by name, the results in the order of the recipe."""
-
-    @property
-    def dot(self) -> tl.DotOp: ...
-    @property
-    def params(self) -> dict[str, str]: ...
-    @property
-    def inputs(self) -> dict[str, SSAValue]: ...
-    @property
-    def results(self) -> tuple[SSAValue, ...]: ...
-
-
-def wrap(recipe: Recipe, match: Matched, *, stream: bool) -> tl.CompositeOp:
-    """Move the ops of a match into a composite. Raises `Refused`, having changed nothing, where that cannot be done."""
-    block = match.dot.parent
-    assert block is not None
-    names = recipe.inputs(match.params)
-    inputs = [match.inputs[name] for name in names]
+def wrap(match: Match, dot: tl.DotOp | None, block: Block, *, stream: bool) -> tl.CompositeOp:
+    """Move the ops of a match into a `tl.recipe` of a composite, together with the product that takes its primary
+    output, if there is one. Raises `Refused`, having changed nothing, where that cannot be done.
+    """
+    inputs = list(dict.fromkeys(match.inputs.values()))
+    if len(inputs) != len(match.inputs):
+        raise Refused("one value is two of its operands")
     outside: list[Operation] = []
     inside = _slice(match.results, set(inputs), block, outside)
-    _check_closed(inside, match.results)
-    _check_carried(dict(zip(recipe.written, match.results, strict=True)), match.inputs, block)
+    results = list(match.results)
+    more: list[SSAValue] = []
+    if dot is not None:
+        # The composite gives the product in the place of what it takes; the operand of that is written in place.
+        taken = [r for r in results if r in (dot.a, dot.acc)]
+        results = [*(r for r in results if r not in taken), dot.result]
+        more = [v for v in (dot.b, dot.acc) if v is not None and v not in taken]
+    whole: set[Operation] = {*inside, dot} if dot is not None else inside
+    _check_closed(whole, results)
+    _check_carried(match, dot, block)
     order = {op: n for n, op in enumerate(block.ops)}
-    place = _place(inside, inputs, match.results, order, block)
-    load = _absorbable(match.inputs["b"], place, order) if stream else None
-    if load is not None:
-        inputs[names.index("b")] = load.region
-    ops = sorted(inside, key=lambda op: order[op])
-    return _build(recipe, match, inputs, load, [*outside, *ops], place)
+    place = _place(whole, [*inputs, *more], results, order, block)
+    load = _absorbable(dot.b, place, order) if dot is not None and stream else None
+    ops = [*outside, *sorted(inside, key=lambda op: order[op])]
+    return _Wrapping(match, dot, load, ops).build(inputs, more, results, place)
 
 
 def _slice(
@@ -79,7 +67,7 @@ def _slice(
     return inside
 
 
-def _check_closed(inside: set[Operation], results: tuple[SSAValue, ...]) -> None:
+def _check_closed(inside: set[Operation], results: list[SSAValue]) -> None:
     """Nothing outside reads a value that the composite keeps to itself."""
     for op in inside:
         for result in op.results:
@@ -91,21 +79,22 @@ def _check_closed(inside: set[Operation], results: tuple[SSAValue, ...]) -> None
                     raise Refused(f"{name} is also read by {use.operation.name}")
 
 
-def _check_carried(results: dict[str, SSAValue], inputs: dict[str, SSAValue], block: Block) -> None:
+def _check_carried(match: Match, dot: tl.DotOp | None, block: Block) -> None:
     """A loop carries on what the recipe leaves in a read-write operand, nothing that is made of it later."""
     loop = block.parent_op()
     if not isinstance(loop, scf.ForOp) or block.last_op is None:
         return
-    for name, result in results.items():
-        value = inputs[name]
-        if value in block.args[1:] and block.last_op.operands[block.args.index(value) - 1] is not result:
+    for name, result in zip(match.recipe.written, match.results, strict=False):
+        value = match.inputs[name]
+        last = dot.result if dot is not None and result is dot.acc else result
+        if value in block.args[1:] and block.last_op.operands[block.args.index(value) - 1] is not last:
             raise Refused(f"the loop does not carry on the new {name} as it is")
 
 
 def _place(
     inside: set[Operation],
     inputs: list[SSAValue],
-    results: tuple[SSAValue, ...],
+    results: list[SSAValue],
     order: dict[Operation, int],
     block: Block,
 ) -> Operation:
@@ -144,55 +133,82 @@ def _absorbable(value: SSAValue, place: Operation, order: dict[Operation, int]) 
     return load if all(only_has_effect(op, MemoryEffectKind.READ) for op in between) else None
 
 
-@dataclass
-class _Body:
-    """The body under construction: which value of it stands for which outside."""
+@dataclass(frozen=True)
+class _Wrapping:
+    """The composite under construction; `ops` are those of the recipe, `load` that of the b that it streams."""
 
-    block: Block
-    mapper: dict[SSAValue, SSAValue]
+    match: Match
+    dot: tl.DotOp | None
+    load: tl.LoadRegionOp | None
+    ops: list[Operation]
 
-    def add(self, op: Operation) -> None:
-        new = op.clone(self.mapper)
-        new.location = op.location
-        self.block.add_op(new)
+    def build(
+        self, inputs: list[SSAValue], more: list[SSAValue], results: list[SSAValue], place: Operation
+    ) -> tl.CompositeOp:
+        """Put the composite before `place`. `more` are the operands that the product takes beside the recipe's."""
+        load, dot, location = self.load, self.dot, place.location
+        if load is not None:
+            more = [load.region if v is load.result else v for v in more]
+        taken = list(dict.fromkeys([*inputs, *more]))
+        body = Block(arg_types=[v.type for v in taken])
+        held = dict[SSAValue, SSAValue](zip(taken, body.args, strict=True))
+        recipe = self._recipe([held[v] for v in inputs])
+        if dot is not None:
+            location = dot.location
+        for old, new in zip(self.match.results, recipe.outputs, strict=True):
+            held[old], new.name_hint = new, old.name_hint
+        inner: list[Operation] = [recipe]
+        if dot is not None:
+            inner.append(dot.clone(held) if load is None else self._streamed(dot, load, held))
+            held[dot.result] = inner[-1].results[0]
+        end = tl.YieldOp(*(held[r] for r in results))
+        for value, arg in zip(taken, body.args, strict=True):
+            arg.name_hint = value.name_hint
+        for name, value in self.match.inputs.items():
+            held[value].name_hint = name
+        body.add_ops([*inner, end])
+        composite = tl.CompositeOp(taken, [r.type for r in results], Region(body))
+        for op in (*inner, end, composite):
+            op.location = location
+        self._replace(composite, inputs, results, place)
+        return composite
 
+    def _streamed(self, dot: tl.DotOp, load: tl.LoadRegionOp, held: dict[SSAValue, SSAValue]) -> tl.GemmOp:
+        """The product, its b read from the region that was loaded."""
+        acc = held[dot.acc] if dot.acc is not None else None
+        return tl.GemmOp(held[dot.a], held[load.region], acc, dot.result.type)
 
-def _build(
-    recipe: Recipe,
-    match: Matched,
-    inputs: list[SSAValue],
-    load: tl.LoadRegionOp | None,
-    ops: list[Operation],
-    place: Operation,
-) -> tl.CompositeOp:
-    block = Block(arg_types=[v.type for v in inputs])
-    body = _Body(block, dict(zip(inputs, block.args, strict=True)))
-    for name, arg in zip(recipe.inputs(match.params), block.args, strict=True):
-        arg.name_hint = name
-    if load is not None:
-        body.add(load)
-    for op in ops:
-        body.add(op)
-    end = tl.YieldOp(*(body.mapper[r] for r in match.results))
-    end.location = match.dot.location
-    block.add_op(end)
-    composite = tl.CompositeOp(
-        inputs,
-        [r.type for r in match.results],
-        Region(block),
-        recipe=recipe.name,
-        params=DictionaryAttr({name: StringAttr(value) for name, value in match.params.items()}),
-    )
-    composite.location = match.dot.location
-    assert place.parent is not None
-    # A number that the match took out of a block constant has an op that stands nowhere yet.
-    made = [v.owner for v in inputs if isinstance(v.owner, Operation) and v.owner.parent is None]
-    place.parent.insert_ops_before([*made, composite], place)
-    for old, new in zip(match.results, composite.outputs, strict=True):
-        new.name_hint = old.name_hint
-        old.replace_all_uses_with(new)
-    _erase([*reversed(ops), *([load] if load is not None else [])])
-    return composite
+    def _recipe(self, inputs: list[SSAValue]) -> tl.RecipeOp:
+        """The recipe, its body the kernel's own ops."""
+        match = self.match
+        block = Block(arg_types=[v.type for v in inputs])
+        mapper = dict[SSAValue, SSAValue](zip(match.inputs.values(), block.args, strict=True))
+        for name, arg in zip(match.inputs, block.args, strict=True):
+            arg.name_hint = name
+        for op in self.ops:
+            new = op.clone(mapper)
+            new.location = op.location
+            block.add_op(new)
+        end = tl.YieldOp(*(mapper[r] for r in match.results))
+        end.location = self.ops[-1].location
+        block.add_op(end)
+        types = [r.type for r in match.results]
+        return tl.RecipeOp(match.recipe.name, match.params, inputs, types, Region(block))
+
+    def _replace(
+        self, composite: tl.CompositeOp, inputs: list[SSAValue], results: list[SSAValue], place: Operation
+    ) -> None:
+        assert place.parent is not None
+        # A number that the match took out of a block constant has an op that stands nowhere yet.
+        made = [v.owner for v in inputs if isinstance(v.owner, Operation) and v.owner.parent is None]
+        for op in made:
+            op.location = composite.location
+        place.parent.insert_ops_before([*made, composite], place)
+        for old, new in zip(results, composite.outputs, strict=True):
+            new.name_hint = old.name_hint
+            old.replace_all_uses_with(new)
+        last = [op for op in (self.dot, self.load) if op is not None]
+        _erase([*last[:1], *reversed(self.ops), *last[1:]])
 
 
 def _erase(ops: list[Operation]) -> None:

@@ -5,6 +5,7 @@ from liveness.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
 from xdsl.dialects import func
 from xdsl.ir import Operation, SSAValue
@@ -13,7 +14,10 @@ from ...dialects import tl
 from ...dialects.shapes import element_bytes, shape_of
 from ..analysis.liveness import live_ranges
 from ..commands.residence import Residences, residences
-from .composite_form import params_of, recipe_of
+from ..recipes import RECIPES
+
+SCRATCH_BYTES = 4
+"""Bytes of an element of the scratch of a recipe, at most."""
 
 
 class _Reads:
@@ -54,13 +58,16 @@ def fits_beside(op: Operation, more: int, scratch_bytes: int) -> bool:
 
 
 def _of_recipes(function: func.FuncOp) -> int:
-    """Bytes of the largest blocks that the rows of a recipe will need: their primary output, and the scaled scores."""
+    """Bytes of the largest blocks that the rows of a recipe will need: their scratch and their primary output."""
     most = 0
     for op in function.walk():
-        if isinstance(op, tl.CompositeOp) and (recipe := recipe_of(op)) is not None and op.product is not None:
-            inputs = dict(zip(recipe.inputs(params_of(op)), op.inputs, strict=True))
-            like = [inputs[s.like] for s in recipe.scratch_for(params_of(op))[1:]]
-            most = max(most, _bytes(op.product.a) + sum(map(_bytes, like)))
+        if isinstance(op, tl.RecipeOp):
+            recipe = RECIPES[op.recipe.data]
+            inputs = dict(zip(recipe.inputs(op.choice), op.inputs, strict=True))
+            axes = recipe.axes
+            sizes = {a: n for name, v in inputs.items() for a, n in zip(axes[name], shape_of(v.type), strict=True)}
+            scratch = sum(prod(sizes[a] for a in s.axes) * SCRATCH_BYTES for s in recipe.scratch_for(op.choice))
+            most = max(most, scratch + sum(_bytes(v) for v in op.outputs[len(recipe.written) :]))
     return most
 
 

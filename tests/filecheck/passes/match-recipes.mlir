@@ -1,7 +1,7 @@
 // RUN: ahbmc-opt %s -p match-recipes | filecheck %s
 
 // CHECK: outcome = "matched", reason = "softmax_merge"
-// CHECK: outcome = "refused", reason = "softmax_merge: the output is not rescaled by the exponential of the old maximum minus the new one"
+// CHECK: outcome = "refused", reason = "softmax_merge: the running output is not O = mul(O, corr) along axis 1"
 // CHECK: outcome = "refused", reason = "softmax_merge: 'p' is also read by tl.store"
 
 // Changes: the online-softmax step and its product become one composite, which takes v as the region it was loaded from.
@@ -9,7 +9,10 @@
 // CHECK: %[[RV:.*]] = ahbm.region %v
 // CHECK-NOT: tl.reduce
 // CHECK: tl.composite(%{{.*}} = %s : tensor<4x8xf32>, %{{.*}} = %m : tensor<4xf32>, %{{.*}} = %l : tensor<4xf32>, %{{.*}} = %o : tensor<4x4xf32>, %{{.*}} = %[[RV]] : !ahbm.region<f16, 2>)
-// CHECK-SAME: recipe = "softmax_merge", params = {base = "2", scale = "before", sum = "before"}
+// CHECK: %[[M:.*]], %[[L:.*]], %[[O:.*]], %[[P:.*]] = tl.recipe(
+// CHECK-SAME: recipe = "softmax_merge", params = {base = "2", scale = "before"}
+// CHECK: %[[D:.*]] = tl.gemm %[[P]], %{{.*}} acc(%[[O]])
+// CHECK: tl.yield %[[M]], %[[L]], %[[D]]
 func.func @merge(%s: tensor<4x8xf32>, %m: tensor<4xf32>, %l: tensor<4xf32>, %o: tensor<4x4xf32>, %v: !tl.ptr<f16>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4x4xf32>) {
   %z = arith.constant 0 : i64
   %four = arith.constant 4 : i64

@@ -295,6 +295,20 @@ func.func @f(%a: tensor<8x8xf16>) {
 
 // -----
 
+// The results of a recipe are what its body yields.
+func.func @f(%a: tensor<8x8xf32>) {
+  tl.composite(%x = %a : tensor<8x8xf32>) {
+    // expected-error @+1 {{'tl.recipe': the yielded values differ from the results in type}}
+    %0 = tl.recipe(%y = %x : tensor<8x8xf32>) attributes {recipe = "row_sum", params = {}} -> tensor<8xf32> {
+      tl.yield %y : tensor<8x8xf32>
+    }
+    tl.yield
+  }
+  func.return
+}
+
+// -----
+
 // The body of a composite sees its arguments only.
 func.func @f(%a: tensor<8x8xf16>, %b: tensor<8x8xf16>) {
   // expected-error @+1 {{'tl.composite': Operation using value defined out of its IsolatedFromAbove parent}}

@@ -160,6 +160,22 @@ func.func @own(%x: tensor<8xf16>, %y: tensor<8xf16>) {
   func.return
 }
 
+// The rows of a recipe are an op of their own in a composite: what it writes, then its primary output.
+// CHECK-LABEL: func.func @recipe
+func.func @recipe(%s: tensor<4x8xf32>, %l: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK: %[[L:.*]] = tl.recipe(%{{.*}} = %{{.*}} : tensor<4x8xf32>, %{{.*}} = %{{.*}} : tensor<4xf32>) attributes {recipe = "row_sum", params = {base = "2"}} -> tensor<4xf32> {
+  // CHECK: tl.yield %[[L]] : tensor<4xf32>
+  %out = tl.composite(%x = %s : tensor<4x8xf32>, %y = %l : tensor<4xf32>) -> tensor<4xf32> {
+    %n = tl.recipe(%s_1 = %x : tensor<4x8xf32>, %l_1 = %y : tensor<4xf32>) attributes {recipe = "row_sum", params = {base = "2"}} -> tensor<4xf32> {
+      %r = tl.reduce "sum", %s_1 {axis = 1 : i32} : tensor<4x8xf32> -> tensor<4xf32>
+      %t = arith.addf %r, %l_1 : tensor<4xf32>
+      tl.yield %t : tensor<4xf32>
+    }
+    tl.yield %n : tensor<4xf32>
+  }
+  func.return %out : tensor<4xf32>
+}
+
 // A composite holds the ops that it will carry out and sees nothing but its operands.
 // CHECK-LABEL: func.func @composite
 func.func @composite(%a: tensor<4x16xf16>, %r: !ahbm.region<f16, 2>, %acc: tensor<4x8xf32>) -> tensor<4x8xf32> {

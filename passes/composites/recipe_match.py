@@ -1,0 +1,169 @@
+"""Where a kernel computes what the rows of a recipe do: the terms of the rows, with variables for what the recipe
+takes, are unified with those of the kernel's values.
+
+There is no code per recipe: the rows say what is looked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import FloatAttr, f32
+from xdsl.ir import Block, SSAValue
+
+from ...dialects.ahbm.math import REDUCTIONS
+from ...dialects.shapes import is_float, shape_of
+from ..analysis.terms import Ref, Terms
+from ..analysis.unify import Bindings, unify
+from ..recipes import Recipe, Row
+
+
+class Refused(Exception):
+    """Why a recipe does not apply; becomes a remark."""
+
+
+@dataclass(frozen=True)
+class Match:
+    """The parameters, the value of every operand by name, and of every result: written operands, primary output."""
+
+    recipe: Recipe
+    params: dict[str, str]
+    inputs: dict[str, SSAValue]
+    results: tuple[SSAValue, ...]
+
+
+def match_recipe(
+    recipe: Recipe, block: Block, terms: Terms, anchors: Mapping[str, Sequence[SSAValue]], known: Mapping[str, SSAValue]
+) -> Match:
+    """The match whose outputs named in `anchors` are among the values given there, and whose operands in `known` are
+    those. Outputs without an anchor are looked for in `block`. Raises `Refused` with how far the best attempt came.
+    """
+    attempt = _Attempt(recipe, block, terms, anchors, known)
+    for params in recipe.every_choice():
+        found = attempt.match(params)
+        if found is not None:
+            return found
+    raise Refused(attempt.reason)
+
+
+def terms_of_rows(terms: Terms, recipe: Recipe, params: Mapping[str, str], known: Mapping[str, Ref]) -> dict[str, Ref]:
+    """What every name of a recipe stands for behind its rows; operands that are not known are variables."""
+    axes = recipe.axes
+    made = {name: known.get(name) or terms.variable(name, len(axes[name])) for name in recipe.inputs(params)}
+    for row in recipe.rows_for(params):
+        if row.kind in REDUCTIONS:
+            assert row.axis is not None
+            made[row.out] = terms.reduce(row.kind, made[row.read[0]], row.axis)
+        else:
+            rank = len(axes[row.out])
+            operands = [
+                made[o].on(_places(row, len(axes[o]), rank)) if isinstance(o, str) else terms.constant(o)
+                for o in row.operands
+            ]
+            made[row.out] = terms.apply(row.kind, operands)
+    return made
+
+
+def _places(row: Row, rank: int, of: int) -> list[int]:
+    """The axes of the result on which those of an operand lie."""
+    return [a for a in range(of) if a != row.axis or rank == of][:rank]
+
+
+class _Attempt:
+    """One attempt to find a recipe; the furthest that any choice of parameters came is the reason of a refusal."""
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        block: Block,
+        terms: Terms,
+        anchors: Mapping[str, Sequence[SSAValue]],
+        known: Mapping[str, SSAValue],
+    ):
+        self.recipe, self.block, self.terms, self.anchors, self.known = recipe, block, terms, anchors, known
+        self.reason = ""
+        self._reached = -1
+
+    def match(self, params: dict[str, str]) -> Match | None:
+        recipe, terms = self.recipe, self.terms
+        made = terms_of_rows(terms, recipe, params, {name: terms.of(value) for name, value in self.known.items()})
+        # The outputs whose values are known first; of the others the last, which is made of the most.
+        outputs = [*recipe.written, *recipe.primaries]
+        goals = sorted(outputs, key=lambda name: (name not in self.anchors, -outputs.index(name)))
+        for values, bound in self._solve(goals, made, params, {}):
+            try:
+                return self._match(params, bound, [values[name] for name in outputs])
+            except Refused as refusal:
+                self._note(len(goals), str(refusal))
+        return None
+
+    def _note(self, reached: int, reason: str) -> None:
+        if reached > self._reached:
+            self._reached, self.reason = reached, reason
+
+    def _solve(
+        self,
+        goals: Sequence[str],
+        made: Mapping[str, Ref],
+        params: Mapping[str, str],
+        bound: Bindings,
+        done: int = 0,
+    ) -> Iterator[tuple[dict[str, SSAValue], Bindings]]:
+        """Values of the outputs `goals`, and what the operands are then."""
+        if not goals:
+            yield {}, bound
+            return
+        name, *others = goals
+        self._note(done, f"{self._what(name)} is not {self._row(name, params)}")
+        for value in self.anchors.get(name) or self._candidates(name):
+            for found in unify(self.terms, made[name], self.terms.of(value), bound):
+                for values, more in self._solve(others, made, params, found, done + 1):
+                    yield {**values, name: value}, more
+
+    def _row(self, name: str, params: Mapping[str, str]) -> Row:
+        """The row that makes an output."""
+        return next(row for row in reversed(self.recipe.rows_for(params)) if row.out == name)
+
+    def _what(self, name: str) -> str:
+        if name in self.recipe.written:
+            return f"the {self.recipe.operand(name).about}"
+        return "what the product takes" if self.recipe.place == "before" else "what becomes of the product"
+
+    def _candidates(self, name: str) -> list[SSAValue]:
+        """The values that may be an output, by rank."""
+        rank = len(self.recipe.axes[name])
+        return [r for op in self.block.ops for r in op.results if is_float(r.type) and len(shape_of(r.type)) == rank]
+
+    def _match(self, params: dict[str, str], bound: Bindings, results: Sequence[SSAValue]) -> Match:
+        inputs = {
+            name: self.known[name] if name in self.known else self._value(name, bound[name])
+            for name in self.recipe.inputs(params)
+        }
+        self._check_shapes(inputs, results)
+        return Match(self.recipe, params, inputs, tuple(results))
+
+    def _value(self, name: str, ref: Ref) -> SSAValue:
+        """The value of an operand. A number that the kernel writes has none; `wrap` puts its op into place."""
+        operand = self.recipe.operand(name)
+        value = self.terms.value(ref, len(operand.axes))
+        if value is not None:
+            return value
+        number = self.terms.number(ref)
+        if number is None or operand.axes:
+            advice = " (multiply its factors into one first)" if not operand.axes else ""
+            raise Refused(f"the {operand} is no value of its own{advice}")
+        return arith.ConstantOp(FloatAttr(number, f32)).result
+
+    def _check_shapes(self, inputs: Mapping[str, SSAValue], results: Sequence[SSAValue]) -> None:
+        recipe = self.recipe
+        sizes: dict[str, int] = {}
+        outputs = dict(zip((*recipe.written, *recipe.primaries), results, strict=True))
+        for name, value in (*inputs.items(), *outputs.items()):
+            axes, shape = recipe.axes[name], shape_of(value.type)
+            if len(axes) != len(shape) or any(sizes.setdefault(a, n) != n for a, n in zip(axes, shape, strict=True)):
+                raise Refused(f"{name} is {value.type}, not a block of [{', '.join(axes)}]")
+        for name in recipe.written:
+            if outputs[name].type != inputs[name].type:
+                raise Refused(f"the {recipe.operand(name).about} changes its type")
