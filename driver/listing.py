@@ -34,7 +34,7 @@ def passes(arguments: argparse.Namespace) -> int:
         return 0
     for name in pass_names():
         print(f"{name:<22}{pass_manual(name).splitlines()[0]}")
-    print("\n`ahbmc passes NAME` prints the manual of a pass, `ahbmc pipelines` where it stands")
+    print("\n`ahbmc passes NAME` prints a manual, `ahbmc pipelines` where a pass stands; docs/passes.md has examples")
     return 0
 
 
@@ -59,15 +59,21 @@ def pipelines(arguments: argparse.Namespace) -> int:
         for entry in PIPELINES[name]:
             print(f"    {entry.spec:<40}{entry.reason}".rstrip())
         print()
+    print("a pipeline with a pass more, before the first or after the last of a name: 'auto{after-match-recipes=cse}'")
     return 0
 
 
 def recipes(arguments: argparse.Namespace) -> int:
-    """Every recipe: operands, parameters, rows."""
+    """One line per recipe, or operands, parameters and rows of those that are named."""
     from ..passes.recipes import RECIPES
 
-    for name in _known(arguments.names, RECIPES, "recipe") or RECIPES:
-        print(f"{name}\n\n{_indented(inspect.cleandoc(str(RECIPES[name])))}\n")
+    if arguments.names:
+        for name in _known(arguments.names, RECIPES, "recipe"):
+            print(f"{name}\n\n{_indented(inspect.cleandoc(str(RECIPES[name])))}\n")
+        return 0
+    for name, recipe in RECIPES.items():
+        print(f"{name:<22}{recipe.about}")
+    print("\n`ahbmc recipes NAME` prints operands, parameters and rows; `match-recipes` finds them in kernels")
     return 0
 
 

@@ -119,6 +119,10 @@ _ELSEWHERE = (
         "by the frontend, which knows the types of the call",
     ),
     (
+        "block pointers, tensor descriptors",
+        "by the frontend, as pointers and masks: one analysis serves all, and `raise-regions` makes regions of them",
+    ),
+    (
         "tensors placed on slices",
         "by `place` and `map` of the workload, when a launch is bound: one lowered kernel runs under any placement",
     ),
@@ -130,6 +134,10 @@ _ELSEWHERE = (
     (
         "order of hazards",
         "at run time, on the byte ranges of buffers in flight ([decision 2](decisions/0002-waits-name-buffers.md))",
+    ),
+    (
+        "collectives as trees of send and recv",
+        "not yet: kernels have no messages between PEs, their programs meet in HBM",
     ),
     (
         "single ops or composites",

@@ -215,7 +215,9 @@ def test_listings(capsys: Capture) -> None:
     listed = capsys.readouterr().out
     assert all(f"\n{name}\n" in f"\n{listed}" for name in PIPELINES)
     assert main(["recipes"]) == 0
-    assert "softmax_merge" in capsys.readouterr().out
+    assert "softmax_merge         One step of an online softmax" in capsys.readouterr().out
+    assert main(["recipes", "softmax_merge"]) == 0
+    assert "l = fma(l, corr, l_loc)" in capsys.readouterr().out
     assert main(["machines"]) == 0
     assert "ahbm-2sip" in capsys.readouterr().out
     assert main(["passes", "csee"]) == 1
