@@ -48,8 +48,9 @@ class FormCompositesPass(ModulePass):
              says how many PEs share each slice of the tensor, which counts in the cost.
     keeps:   values. Leaves a remark for every product: formed, or not and why.
     options: stage=a|b|none|auto  the operand to be read as a whole before the composite; `auto` takes the cheapest by
-                                  the cost model. Over the whole of K it is one dma_read; what does not fit the scratch
-                                  is cut along K, and the pieces are added up.
+                                  the cost model, which may be both in pieces of K where loops load ahead. Over the
+                                  whole of K it is one dma_read; what does not fit the scratch is cut along K, and the
+                                  pieces are added up.
              when=always|auto     `auto` leaves a product as single-op commands where those are cheaper.
              in-loops=stream|load  whether a dot in a loop streams what the loop loads for it, or leaves it to the
                                   loads, for `prefetch-loads`
@@ -85,7 +86,7 @@ class FormCompositesPass(ModulePass):
             remark(product, self.name, "composite", "refused", "single ops do an iteration of the loop faster")
             return
         ops = ops_of(product)
-        choice = choose(product, machine, wanted, weigh_single=weigh)
+        choice = choose(product, machine, wanted, weigh_single=weigh, ahead=self.in_loops == "load")
         if choice.single:
             remark(product, self.name, "composite", "refused", choice.reason)
             if isinstance(product, tl.GemmOp):
@@ -102,7 +103,8 @@ class FormCompositesPass(ModulePass):
         drop_zero_accumulator(product)
         if isinstance(product, tl.GemmOp):
             for part in stage_gemm(product, choice):
-                _wrap(part, part.a, part.b, part.tiles.clone() if part.tiles is not None else None, choice)
+                tiles = part.tiles.clone() if isinstance(part, tl.GemmOp) and part.tiles is not None else None
+                _wrap(part, part.a, part.b, tiles, choice)
             return
         a, b = (TileOps(v) if n in choice.at_once else ops[n] for n, v in (("a", product.a), ("b", product.b)))
         tiles = tile_region(a, b) if a.ops or b.ops else None

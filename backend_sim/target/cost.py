@@ -11,7 +11,7 @@ machine file; here are the formulas. The way through the network is `transfer.py
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from ...dialects.elementwise import BY_KIND
@@ -208,6 +208,29 @@ def composite_gemm_ps(machine: Machine, facts: GemmFacts) -> int:
     streaming = fill + max(steady, service_ps(moved, rate)) + math + store + write
     alone = dma_read_ps(machine, staged) + issue + machine.pe.sched.entry_dma_ps + streaming
     return max(alone, _slice_ps(machine, facts, staged + moved))
+
+
+def pieces_gemm_ps(machine: Machine, facts: GemmFacts, chunk: int) -> int:
+    """Estimate of the GEMM as composites over pieces of `chunk` lanes of K, both operands of a piece read as blocks
+    while the piece before is computed: the slower of the two for all pieces, the first read and the last composite.
+    """
+    pieces = max(1, -(-facts.k // chunk))
+    block_m, _, block_n = facts.block
+    tile_m, tile_k, tile_n = machine.pe.gemm.tile
+    a_width, b_width = facts.widths
+    lane = facts.m * a_width * (not facts.a_in_tcm) + facts.n * b_width * (not facts.b_in_tcm)
+    issue = 2 * issue_ps(machine, _DMA_BYTES, composite=False) + machine.pe.sched.entry_dma_ps
+    read = dma_read_ps(machine, min(chunk, facts.k) * lane) + issue
+    tiles = -(-block_m // tile_m) * -(-block_n // tile_n) * -(-min(chunk, facts.k) // tile_k)
+    fetched = (tile_m * a_width + tile_n * b_width) * tile_k
+    busy = tiles * max(gemm_tile_ps(machine, facts.element), fetch_ps(machine, fetched))
+    # A piece is read into the blocks of the last but one, whose composite must have ended.
+    period = max(read + issue_ps(machine, _COMPOSITE_BYTES, composite=True), busy)
+    # What a block holds is computed, valid or not.
+    block = replace(facts, m=block_m, n=block_n, a_in_tcm=True, b_in_tcm=True, staged="none")
+    last = replace(block, k=facts.k - (pieces - 1) * chunk, epilogue=facts.epilogue + (pieces > 1))
+    total = read + (pieces - 1) * period + composite_gemm_ps(machine, last)
+    return max(total, _slice_ps(machine, facts, facts.k * lane))
 
 
 def single_math_ps(machine: Machine, elements: int) -> int:

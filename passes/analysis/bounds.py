@@ -38,14 +38,18 @@ UNKNOWN = Bounds(None, None)
 _Both: TypeAlias = Callable[[int, int], int]
 
 
-def bounds_of(value: SSAValue) -> Bounds:
-    """The bounds of an integer scalar of the `tl` level. Recursion goes as deep as the expression does."""
-    return _Evaluation().of(value)
+def bounds_of(value: SSAValue, *, likely: bool = False) -> Bounds:
+    """The bounds of an integer scalar of the `tl` level. Recursion goes as deep as the expression does.
+
+    `likely`: a divisor of which nothing is known is taken to be above 0, which is good enough for an estimate of cost.
+    """
+    return _Evaluation(likely).of(value)
 
 
 class _Evaluation:
-    def __init__(self) -> None:
+    def __init__(self, likely: bool) -> None:
         self.memo: dict[SSAValue, Bounds] = {}
+        self._likely = likely
 
     def of(self, value: SSAValue) -> Bounds:
         if value not in self.memo:
@@ -81,7 +85,10 @@ class _Evaluation:
             case tl.SelectOp():
                 return _hull(self.of(op.on_true), self.of(op.on_false))
             case _ if len(op.operands) == 2:
-                return _combine(op, self.of(op.operands[0]), self.of(op.operands[1]))
+                a, b = self.of(op.operands[0]), self.of(op.operands[1])
+                if self._likely and isinstance(op, arith.DivSIOp | arith.RemSIOp) and (b.low is None or b.low < 1):
+                    b = Bounds(1, b.high)
+                return _combine(op, a, b)
             case _:
                 return UNKNOWN
 
@@ -108,7 +115,11 @@ def _combine(op: Operation, a: Bounds, b: Bounds) -> Bounds:
             return Bounds(_each(a.low, b.low, min), _either(a.high, b.high, min))
         case arith.MaxSIOp():
             return Bounds(_either(a.low, b.low, max), _each(a.high, b.high, max))
-        case arith.MuliOp() | arith.DivSIOp() | arith.CeilDivSIOp() | arith.FloorDivSIOp() | arith.RemSIOp():
+        case arith.RemSIOp() if a.low is not None and a.low >= 0:
+            exact = a.low % b.low if a.exact is not None and b.exact is not None and b.low else None
+            most = b.high - 1 if b.high is not None and b.low is not None and b.low >= 0 else None
+            return Bounds(0, _either(a.high, most, min)) if exact is None else Bounds(exact, exact)
+        case arith.MuliOp() | arith.DivSIOp() | arith.CeilDivSIOp() | arith.FloorDivSIOp():
             return _of_naturals(op, a, b)
         case _:
             return UNKNOWN
@@ -122,11 +133,6 @@ def _of_naturals(op: Operation, a: Bounds, b: Bounds) -> Bounds:
         return Bounds(a.low * b.low, _each(a.high, b.high, int.__mul__))
     if b.low == 0:
         return UNKNOWN
-    if isinstance(op, arith.RemSIOp):
-        exact = a.low % b.low if a.exact is not None and b.exact is not None else None
-        return Bounds(
-            exact or 0, _either(a.high, None if b.high is None else b.high - 1, min) if exact is None else exact
-        )
     up = b.low - 1 if isinstance(op, arith.CeilDivSIOp) else 0
     low = 0 if b.high is None else (a.low + (b.high - 1 if up else 0)) // b.high
     return Bounds(low, None if a.high is None else (a.high + up) // b.low)

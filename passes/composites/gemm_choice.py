@@ -6,11 +6,11 @@ is refused with a reason.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from xdsl.dialects import func, scf
+from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
@@ -18,6 +18,7 @@ from ...backend_sim.target.cost import (
     GemmFacts,
     composite_gemm_ps,
     dma_read_ps,
+    pieces_gemm_ps,
     single_gemm_ps,
     single_math_ps,
 )
@@ -25,6 +26,7 @@ from ...backend_sim.target.machine import Machine
 from ...dialects import tl
 from ...dialects.region import RegionOp, RegionType, operand_element
 from ...dialects.shapes import element_bytes, element_of, is_float, shape_of
+from ..analysis.affine import constant_of
 from ..analysis.bounds import argument_fact, bounds_of
 from ..commands.math_kinds import is_lane_by_lane
 from .operand_loads import streamable
@@ -32,6 +34,9 @@ from .scratch_estimate import live_bytes
 from .tile_ops import TileOps, ops_of, ops_on
 
 Stage: TypeAlias = Literal["a", "b", "none"]
+
+BLOCKS_AHEAD = 3
+"""How many blocks of an operand are in the scratch: the one that is used and two on their way."""
 
 SHARERS = "ahbm.sharers"
 """The attribute of a pointer argument that says how many PEs share each slice of the tensor. Not there: one."""
@@ -42,8 +47,9 @@ BLOCK_K = "block_k"
 
 @dataclass(frozen=True)
 class Choice:
-    """`staged`: the operands that lie in TCM; `chunk`: the K lanes of a staged region that are read at once; `at_once`:
-    the operands whose ops are done to the whole staged block and not to its tiles.
+    """`staged`: the operands that lie in TCM; `chunk`: the K lanes of a staged region that are read at once, piece by
+    piece where they are not all of K; `at_once`: the operands whose ops are done to the whole staged block and not to
+    its tiles.
 
     `refused` says why an operand that the user wants staged is not; `reason` goes into the remark.
     """
@@ -62,21 +68,25 @@ class Choice:
         return replace(self, staged=staged, reason=_reason(staged, self.at_once))
 
 
-def choose(product: tl.DotOp | tl.GemmOp, machine: Machine, wanted: Stage | None, *, weigh_single: bool) -> Choice:
-    """The choice for one product. `wanted` is the user's, None leaves it to the cost model."""
+def choose(
+    product: tl.DotOp | tl.GemmOp, machine: Machine, wanted: Stage | None, *, weigh_single: bool, ahead: bool = False
+) -> Choice:
+    """The choice for one product. `wanted` is the user's, None leaves it to the cost model. `ahead`: what a loop loads
+    is read while the iteration before runs.
+    """
     if isinstance(product, tl.DotOp):
         choice = _choose_dot(product, machine, wanted)
     else:
-        choice = _choose_gemm(product, machine, wanted)
+        choice = _choose_gemm(product, machine, wanted, ahead)
     if weigh_single:
-        facts = facts_of(product, machine)
-        composite = _choice_ps(choice, facts, product, machine, in_loop=_in_loop(product))
-        single = single_gemm_ps(machine, facts)
+        cases, in_loop = _cases(product, machine), _in_loop(product)
+        composite = _mean_ps(cases, lambda facts: _choice_ps(choice, facts, product, machine, in_loop=in_loop))
+        single = _mean_ps(cases, lambda facts: single_gemm_ps(machine, facts))
         if single < composite:
             return Choice(
                 single=True, reason=f"single ops take about {single // 1000} ns, a composite {composite // 1000}"
             )
-    return replace(choice, reason=_reason(choice.staged, choice.at_once))
+    return choice if choice.reason else replace(choice, reason=_reason(choice.staged, choice.at_once))
 
 
 def _reason(staged: Sequence[str], at_once: Sequence[str]) -> str:
@@ -88,6 +98,8 @@ def _choice_ps(
     choice: Choice, facts: GemmFacts, product: tl.DotOp | tl.GemmOp, machine: Machine, *, in_loop: bool = False
 ) -> int:
     """What a composite by this choice takes, with the ops that are done before it to whole blocks."""
+    if choice.pieces and len(choice.staged) == 2:
+        return pieces_gemm_ps(machine, facts, choice.chunk)
     before = 0
     for name in choice.at_once:
         m, k, n = facts.block if isinstance(product, tl.DotOp) else (facts.m, facts.k, facts.n)
@@ -131,7 +143,7 @@ def _choose_dot(dot: tl.DotOp, machine: Machine, wanted: Stage | None) -> Choice
     forced = [n for n in "ab" if streamable(dot, ops[n].source) is not None]
     if wanted is not None:
         return Choice(tuple(n for n in "ab" if n in forced or n == wanted))
-    facts = facts_of(dot, machine)
+    cases = _cases(dot, machine)
     with_ops = [n for n in "ab" if ops[n].ops]
     # Streaming stands first and wins a tie: it overlaps with what is issued before. So do ops on tiles.
     options = [
@@ -139,23 +151,55 @@ def _choose_dot(dot: tl.DotOp, machine: Machine, wanted: Stage | None) -> Choice
         for at_once in dict.fromkeys(tuple(n for n in with_ops if n in some) for some in ("", "a", "b", "ab"))
         for more in ("", "a", "b")
     ]
-    return min(dict.fromkeys(options), key=lambda c: _choice_ps(c, facts, dot, machine))
+    return min(
+        dict.fromkeys(options),
+        key=lambda each: _mean_ps(cases, lambda facts: _choice_ps(each, facts, dot, machine)),
+    )
 
 
-def _choose_gemm(gemm: tl.GemmOp, machine: Machine, wanted: Stage | None) -> Choice:
+def _choose_gemm(gemm: tl.GemmOp, machine: Machine, wanted: Stage | None, ahead: bool) -> Choice:
     forced = tuple(n for n, v in (("a", gemm.a), ("b", gemm.b)) if not isinstance(v.type, RegionType))
     if wanted == "none" or forced:
         return Choice(forced)
     if wanted is not None:
         staged = _staged(gemm, wanted, machine)
         return staged if isinstance(staged, Choice) else Choice(refused=f"{wanted} is streamed: {staged}")
-    facts = facts_of(gemm, machine)
+    if not k_bound(gemm):
+        return Choice()
     found = [Choice(), *(c for n in ("a", "b") if isinstance(c := _staged(gemm, n, machine), Choice) and not c.pieces)]
-    if not facts.k:
-        return found[0]
     if (tiles := gemm.tiles) is not None:
         found += [replace(c, at_once=c.staged) for c in found if any(ops_on(tiles, n) for n in c.staged)]
-    return min(found, key=lambda c: _choice_ps(c, facts, gemm, machine))
+    elif ahead:
+        found += _in_pieces(gemm, machine)
+    cases = _cases(gemm, machine)
+    return _cheapest(
+        found, [_mean_ps(cases, lambda facts, c=each: _choice_ps(c, facts, gemm, machine)) for each in found]
+    )
+
+
+def _cheapest(found: Sequence[Choice], costs: Sequence[int]) -> Choice:
+    """The first of the cheapest, with what the others would cost as the reason; of pieces the best are named."""
+    best: dict[str, tuple[int, Choice]] = {}
+    for cost, each in zip(costs, found, strict=True):
+        what = "both in pieces" if each.pieces else f"{' and '.join(each.staged) or 'none'} staged"
+        if what not in best or cost < best[what][0]:
+            best[what] = cost, each
+    least, (cost, choice) = min(best.items(), key=lambda item: item[1][0])
+    others = ", ".join(f"{what} {ps // 1000:,}" for what, (ps, _) in best.items() if what != least)
+    pieces = f", {choice.chunk} lanes of K at a time" if choice.pieces else ""
+    how = _reason(choice.staged, choice.at_once) + pieces
+    return replace(choice, reason=f"{how}: about {cost // 1000:,} ns{f' ({others})' if others else ''}")
+
+
+def _in_pieces(gemm: tl.GemmOp, machine: Machine) -> list[Choice]:
+    """Pieces of both operands in TCM, in all sizes that fit beside what lives."""
+    k, tile_k = k_bound(gemm) or 0, machine.pe.gemm.tile[1]
+    rows, columns = shape_of(gemm.result.type)
+    a_width, b_width = (element_bytes(operand_element(v.type)) for v in (gemm.a, gemm.b))
+    lane_bytes = rows * a_width + columns * b_width
+    room = machine.pe.tcm.scratch_bytes - live_bytes(_function_of(gemm), gemm)
+    chunks = [tile_k << n for n in range(max(k // tile_k, 1).bit_length())]
+    return [Choice(("a", "b"), chunk=c, pieces=True) for c in chunks if c < k and BLOCKS_AHEAD * c * lane_bytes <= room]
 
 
 def _staged(gemm: tl.GemmOp, name: Literal["a", "b"], machine: Machine) -> Choice | str:
@@ -188,8 +232,26 @@ def k_bound(gemm: tl.GemmOp) -> int | None:
     return max(min(known), 1) if known else None
 
 
-def facts_of(product: tl.DotOp | tl.GemmOp, machine: Machine) -> GemmFacts:
+_Cases: TypeAlias = list[tuple[GemmFacts, int]]
+"""The products of the programs of a launch: of whole blocks and of blocks at edges, each with how many there are."""
+
+
+def _mean_ps(cases: _Cases, cost: Callable[[GemmFacts], int]) -> int:
+    return sum(cost(facts) * count for facts, count in cases) // sum(count for _, count in cases)
+
+
+def _cases(product: tl.DotOp | tl.GemmOp, machine: Machine) -> _Cases:
     """What the cost model wants to know about a product whose operands are all streamed that can be."""
+    facts, (rows, columns), ops = _facts(product, machine), shape_of(product.result.type)[-2:], ops_of(product)
+    return [
+        (replace(facts, m=m, n=n), a_count * b_count)
+        for m, a_count in _extents(ops["a"].source, 0, rows)
+        for n, b_count in _extents(ops["b"].source, 1, columns)
+    ]
+
+
+def _facts(product: tl.DotOp | tl.GemmOp, machine: Machine) -> GemmFacts:
+    """The facts of a program whose block is all valid."""
     rows, columns = shape_of(product.result.type)
     tile_k = machine.pe.gemm.tile[1]
     ops = ops_of(product)
@@ -203,9 +265,9 @@ def facts_of(product: tl.DotOp | tl.GemmOp, machine: Machine) -> GemmFacts:
         in_tcm = tuple(not isinstance(v.type, RegionType) for v in (product.a, product.b))
     epilogue, stored = _epilogue(product)
     return GemmFacts(
-        m=_valid(ops["a"].source, 0, rows),
+        m=rows,
         k=k,
-        n=_valid(ops["b"].source, 1, columns),
+        n=columns,
         block=(rows, block_k, columns),
         element=str(factor_element(product)),
         # Sums of integers are as wide as those of f32, which is the name that the cost model knows.
@@ -279,9 +341,27 @@ def own_block_k(gemm: tl.GemmOp, otherwise: int) -> int:
 
 
 def _valid(operand: SSAValue, axis: int, block: int) -> int:
+    """The most lanes of an axis that are valid."""
     region = operand.owner
     high = bounds_of(region.his[axis]).high if isinstance(region, RegionOp) else None
     return block if high is None else max(min(high, block), 0)
+
+
+def _extents(operand: SSAValue, axis: int, block: int) -> list[tuple[int, int]]:
+    """(valid lanes, how many blocks have them) of the blocks that an axis of the tensor is cut into: the whole ones and
+    what is left. A bound that no program number enters is that of the first block.
+    """
+    region = operand.owner
+    if not isinstance(region, RegionOp):
+        return [(block, 1)]
+    bound = region.his[axis]
+    while isinstance(op := bound.owner, arith.MinSIOp) and block in (constant_of(op.lhs), constant_of(op.rhs)):
+        bound = op.rhs if constant_of(op.lhs) == block else op.lhs
+    high = bounds_of(bound, likely=True).high
+    if high is None:
+        return [(block, 1)]
+    whole, left = divmod(max(high, 0), block)
+    return [each for each in ((block, whole), (left, 1 if left or not whole else 0)) if each[1]]
 
 
 def _function_of(op: Operation) -> func.FuncOp:

@@ -12,13 +12,11 @@ from xdsl.ir import Operation, SSAValue
 from ...backend_sim.target.machine import Machine
 from ...dialects import tl
 from ..analysis.bounds import bounds_of
+from .gemm_choice import BLOCKS_AHEAD
 from .iteration_cost import block_bytes
 from .scratch_estimate import fits_beside
 
 InLoops: TypeAlias = Literal["stream", "load"]
-
-BUFFERS = 3
-"""How many blocks of an operand are in the scratch: the one that is used and two on their way."""
 
 
 def loop_of(op: Operation) -> scf.ForOp | None:
@@ -36,7 +34,7 @@ def loaded_ahead(product: Operation, value: SSAValue, machine: Machine) -> tl.Lo
     if not isinstance(load, tl.LoadRegionOp) or load.parent is not product.parent or loop is None:
         return None
     most = bounds_of(loop.ub).high  # loops count from 0 by 1
-    if most is not None and most < BUFFERS:
+    if most is not None and most < BLOCKS_AHEAD:
         return None
-    more = (BUFFERS - 1) * block_bytes(load)
+    more = (BLOCKS_AHEAD - 1) * block_bytes(load)
     return load if fits_beside(product, more, machine.pe.tcm.scratch_bytes) else None

@@ -1,8 +1,8 @@
-"""A GEMM over regions with an operand staged in TCM, whole or in pieces of K; or as single ops block by block."""
+"""A GEMM over regions with operands staged in TCM, whole or in pieces of K; or as single ops block by block."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IntegerAttr, LocationAttr, TensorType, i64
@@ -17,18 +17,16 @@ from .gemm_choice import Choice, own_block_k
 from .tile_ops import K_AXIS, do_to_block, without_ops
 
 
-def stage_gemm(gemm: tl.GemmOp, choice: Choice) -> list[tl.GemmOp]:
+def stage_gemm(gemm: tl.GemmOp, choice: Choice) -> Sequence[tl.GemmOp | tl.DotOp]:
     """Load what is to be staged; the GEMMs that are left to be composites, in place of `gemm`."""
-    regions = [n for n in choice.staged if isinstance(_operand(gemm, n).type, RegionType)]
-    if not regions:
+    names = [n for n in choice.staged if isinstance(_operand(gemm, n).type, RegionType)]
+    if not names:
         return [gemm]
-    name = regions[0]
     if not choice.pieces:
         make = _Maker(gemm)
         zero, size = make.constant(0), make.constant(choice.chunk)
-        at_once = name in choice.at_once
-        return [make.piece(gemm, name, zero, size, choice.chunk, gemm.acc, at_once=at_once, replaces=gemm)]
-    return _in_pieces(gemm, name, choice.chunk)
+        return [make.piece(gemm, names, zero, size, choice.chunk, gemm.acc, at_once=choice.at_once, replaces=gemm)]
+    return _in_pieces(gemm, names, choice.chunk)
 
 
 def _operand(gemm: tl.GemmOp, name: str) -> SSAValue:
@@ -68,26 +66,33 @@ class _Maker:
     def piece(
         self,
         gemm: tl.GemmOp,
-        name: str,
+        names: Sequence[str],
         start: SSAValue,
         size: SSAValue,
         chunk: int,
         acc: SSAValue | None,
         *,
-        at_once: bool,
+        at_once: Sequence[str] = (),
         replaces: tl.GemmOp | None = None,
-    ) -> tl.GemmOp:
-        """A GEMM over `chunk` lanes of K from `start`, with operand `name` as a block and the other one as a region."""
-        staged, tiles = self.load(gemm, name, start, size, chunk), None
-        if gemm.tiles is not None and at_once:
-            staged = do_to_block(gemm.tiles, name, staged, self.insert_op)
-            tiles = without_ops(gemm.tiles, name)
-        elif gemm.tiles is not None:
-            tiles = gemm.tiles.clone()
-        other = "b" if name == "a" else "a"
-        region = self.insert(CutOp(_operand(gemm, other), start, size, K_AXIS[other]))
-        pair = (staged, region) if name == "a" else (region, staged)
-        made = tl.GemmOp(*pair, acc, gemm.result.type, tiles)
+    ) -> tl.GemmOp | tl.DotOp:
+        """A product over `chunk` lanes of K from `start`: operands `names` as blocks, the others as regions. The ops of
+        operands `at_once` are done to the whole block.
+        """
+        tiles = gemm.tiles.clone() if gemm.tiles is not None else None
+        pair: dict[str, SSAValue] = {}
+        for name in "ab":
+            if name not in names:
+                pair[name] = self.insert(CutOp(_operand(gemm, name), start, size, K_AXIS[name]))
+                continue
+            pair[name] = self.load(gemm, name, start, size, chunk)
+            if tiles is not None and name in at_once:
+                pair[name] = do_to_block(tiles, name, pair[name], self.insert_op)
+                tiles = without_ops(tiles, name)
+        kind = gemm.result.type
+        if len(names) == len(pair) and tiles is None:
+            made = tl.DotOp(pair["a"], pair["b"], acc, kind.element_type)
+        else:
+            made = tl.GemmOp(pair["a"], pair["b"], acc, kind, tiles)
         result = self.insert(made)
         result.name_hint = gemm.result.name_hint
         if replaces is not None:
@@ -97,7 +102,7 @@ class _Maker:
         return made
 
 
-def _in_pieces(gemm: tl.GemmOp, name: str, chunk: int) -> list[tl.GemmOp]:
+def _in_pieces(gemm: tl.GemmOp, names: Sequence[str], chunk: int) -> list[tl.GemmOp | tl.DotOp]:
     """A loop over all pieces but the last, which stands after it, so that what follows the GEMM can join its
     composite.
     """
@@ -106,15 +111,15 @@ def _in_pieces(gemm: tl.GemmOp, name: str, chunk: int) -> list[tl.GemmOp]:
     last = make.insert(
         arith.SubiOp(make.insert(arith.MaxSIOp(_count(make, gemm, size), make.constant(1))), make.constant(1))
     )
-    inner: list[tl.GemmOp] = []
+    inner: list[tl.GemmOp | tl.DotOp] = []
 
     def piece(inside: _Maker, start: SSAValue, total: SSAValue) -> SSAValue:
-        inner.append(inside.piece(gemm, name, start, size, chunk, total, at_once=False))
+        inner.append(inside.piece(gemm, names, start, size, chunk, total))
         return inner[0].result
 
     total = _loop(make, gemm, last, size, piece)
     start = make.insert(arith.MuliOp(last, size))
-    return [*inner, make.piece(gemm, name, start, size, chunk, total, at_once=False, replaces=gemm)]
+    return [*inner, make.piece(gemm, names, start, size, chunk, total, replaces=gemm)]
 
 
 def single_ops(gemm: tl.GemmOp, machine: Machine) -> None:

@@ -1,0 +1,54 @@
+"""Which operand of a GEMM waits in TCM: the choice by cost against every other, as the simulator has it."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ahbmc.driver.run import run_workload
+
+MATMUL = Path(__file__).parents[2] / "examples" / "matmul.yaml"
+# (M, N, K), (BLOCK_M, BLOCK_N): square and flat blocks, edges of all kinds, one row.
+SHAPES = [
+    ((128, 128, 512), (128, 128)),
+    ((100, 90, 300), (64, 64)),
+    ((33, 130, 333), (64, 128)),
+    ((64, 256, 1024), (64, 128)),
+    ((1, 128, 512), (16, 64)),
+]
+
+
+@cache
+def summary(sizes: tuple[int, int, int], blocks: tuple[int, int], pipeline: str, stage: str) -> dict[str, Any]:
+    """A matrix product on one PE, run for its time alone."""
+    settings = dict(
+        zip(("args.M", "args.N", "args.K", "const.BLOCK_M", "const.BLOCK_N"), (*sizes, *blocks), strict=True)
+    )
+    overrides = [*(f"{k}={v}" for k, v in settings.items()), "map.pes=sip0.cube0.pe0"]
+    overrides.append(f"options.form-composites.stage={stage}")
+    return run_workload(MATMUL, overrides=tuple(overrides), timing_only=True, pipeline=pipeline).summary()
+
+
+@pytest.mark.parametrize(("sizes", "blocks"), SHAPES)
+def test_the_choice_is_the_fastest(sizes: tuple[int, int, int], blocks: tuple[int, int]) -> None:
+    """Within 2% of the best of both operands staged in turn and none, whether loops load ahead or not."""
+    named = [summary(sizes, blocks, "composite", stage)["latency_ns"] for stage in ("a", "b", "none")]
+    for pipeline in ("composite", "auto"):
+        assert summary(sizes, blocks, pipeline, "auto")["latency_ns"] <= 1.02 * min(named)
+
+
+def test_both_operands_in_pieces_are_faster_than_either_staged() -> None:
+    """Streams of a 128 x 128 block read every operand four times; pieces that are loaded ahead read both once."""
+    streamed = summary((128, 128, 512), (128, 128), "composite", "auto")
+    pieces = summary((128, 128, 512), (128, 128), "auto", "auto")
+    assert pieces["latency_ns"] < 0.9 * streamed["latency_ns"]
+    assert pieces["bytes"]["hbm_read"] == 2 * 128 * 512 * 2
+
+
+@pytest.mark.parametrize(("stage", "times_a", "times_b"), [("none", 2, 4), ("a", 1, 4), ("b", 2, 1)])
+def test_a_stream_is_read_again_for_every_tile_of_the_other_operand(stage: str, times_a: int, times_b: int) -> None:
+    """A block of 128 x 64 has 4 x 2 tiles of the output: A is read N / 32 times and B M / 32 times."""
+    read = summary((128, 64, 512), (128, 64), "composite", stage)["bytes"]["hbm_read"]
+    assert read == (times_a * 128 * 512 + times_b * 512 * 64) * 2
