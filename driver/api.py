@@ -24,7 +24,8 @@ from .own_passes import load_passes
 from .prepare import prepare
 from .result import Result
 from .run import run_workload
-from .study import as_object, study_of
+from .study import study_of
+from .study_files import as_object
 from .workload import load as load_workload
 from .workload import read_text, split_kernel
 
@@ -172,29 +173,32 @@ def run(
 
 
 def study(
-    workload: str | Path,
+    workload: str | Path | Sequence[str | Path],
     *,
     pipelines: Sequence[str] = (),
     set: Mapping[str, Any] | Sequence[str] = (),
     ablate: bool = False,
     machine: str | None = None,
     timing_only: bool = False,
+    y: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Run variants of a workload file, as `ahbmc study`, to the object of its `--json`.
+    """Run variants of workload files, or a study file, as `ahbmc study`, to the object of its `--json`.
 
     `pipelines` are names or lists of passes; `set` is {"const.BLOCK": [32, 64]} or ["const.BLOCK=32,64"].
+    `y` names figures over those values, by their keys in the object of `ahbmc run --json`.
     """
     sources = Sources()
     with _noting(sources):
         settings = [f"{path}={_values(v)}" for path, v in set.items()] if isinstance(set, Mapping) else set
         return as_object(
             study_of(
-                str(workload),
+                [str(workload)] if isinstance(workload, str | Path) else [str(each) for each in workload],
                 pipelines=pipelines,
                 settings=settings,
                 ablated=ablate,
                 machine=machine,
                 timing_only=timing_only,
+                y=y,
                 sources=sources,
             )
         )

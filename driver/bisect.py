@@ -87,7 +87,7 @@ def _shown(witness: Witness, sources: Sources) -> str:
 def _on_latency(arguments: argparse.Namespace, sources: Sources) -> int:
     if arguments.json:
         check_folder(arguments.json, word_place(sources, arguments.json))
-    trials = Trials(arguments.workload, arguments.machine, sources, timing_only=True)
+    trials = Trials(arguments.workload, arguments.machine, sources, timing_only=True, shared=True)
     settings = tuple(arguments.set)
     pipeline = arguments.pipeline or trials.pipeline(settings)
     if pipeline is None:

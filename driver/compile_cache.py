@@ -21,7 +21,7 @@ _kept: OrderedDict[str, Compiled] = OrderedDict()
 
 def compiled(request: Request) -> Compiled:
     """The request compiled down to `pe`, in no seconds if it is kept. Raises AhbmcError; what fails is not kept."""
-    key = _key(request)
+    key = key_of(request)
     if key in _kept:
         _kept.move_to_end(key)
         return replace(_kept[key], seconds=0.0)
@@ -36,7 +36,8 @@ def forget() -> None:
     _kept.clear()
 
 
-def _key(request: Request) -> str:
+def key_of(request: Request) -> str:
+    """What the result of a compilation depends on, as a text."""
     kernel = request.kernel
     facts = {n: ("tensor", v.size) if isinstance(v, Tensor) else v for n, v in request.facts.items()}
     machine = load_machine(request.machine, request.machine_set)

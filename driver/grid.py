@@ -1,36 +1,31 @@
-"""`--set path=1,2,4`: the values that a study runs through, and every combination of them."""
+"""`--set path=1,2,4`: the values that a study runs through."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
 
 from ..backend_sim.target.machine_file import SET
 from ..dialects.errors import AhbmcError, Fault, Place
 
 
-def combinations(settings: Sequence[str]) -> list[tuple[str, ...]]:
-    """Every combination of the values of `settings` (`path=1,2,4`), each a tuple of `path=value`; the last path varies
-    fastest. Raises AhbmcError for what is no setting.
-    """
-    axes: list[list[str]] = []
+def axes(settings: Sequence[str]) -> dict[str, list[str]]:
+    """The values of each path of `settings` (`path=1,2,4`). Raises AhbmcError for what is no setting."""
+    found: dict[str, list[str]] = {}
     faults: list[Fault] = []
     for line, text in enumerate(settings, 1):
-        path, separator, values = text.partition("=")
-        found = _split(values)
-        if not separator or not path.strip() or not all(found):
+        path, separator, after = text.partition("=")
+        path, values = path.strip(), _split(after)
+        if not separator or not path or not all(values):
             hint = "write const.BLOCK=64, or const.BLOCK=32,64,128 for several"
             faults.append(Fault(f"`{text}` is not path=value,value,...", Place(SET, line, 1), hint=hint))
-            continue
-        axes.append([f"{path.strip()}={value}" for value in found])
-    paths = [axis[0].partition("=")[0] for axis in axes]
-    for number, path in enumerate(paths):
-        if path in paths[:number]:
+        elif path in found:
             hint = "give all its values in one: path=1,2,4"
-            faults.append(Fault(f"`{path}` is set more than once", Place(SET, number + 1, 1), hint=hint))
+            faults.append(Fault(f"`{path}` is set more than once", Place(SET, line, 1), hint=hint))
+        else:
+            found[path] = values
     if faults:
         raise AhbmcError(*faults)
-    return list(product(*axes))
+    return found
 
 
 def _split(values: str) -> list[str]:

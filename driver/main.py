@@ -87,13 +87,13 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
 
 def _add_study(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Run variants of a workload side by side: pipelines (without --set all named ones), every combination of the"
-        " values of --set, or with --ablate each pass left out and added one after another. Differences of latency are"
-        " told by the parts of the attribution, which add up to them."
+        "Run variants of workloads side by side: pipelines (without --set all named ones), every combination of the"
+        " values of --set, what a study file says, or with --ablate each pass left out and added one after another."
+        " Differences of latency are told by the parts of the attribution, which add up to them."
     )
     parser.epilog = f"F may be - for standard output. docs/study.md has examples. {_EPILOG}"
     add = parser.add_argument
-    add("workload", metavar="WORKLOAD.yaml")
+    add("workloads", nargs="+", metavar="WORKLOAD.yaml|STUDY.yaml", help="workload files, or one study file")
     _add_machine(parser)
     add("--pipelines", metavar="NAME,NAME", help="these pipelines (default: all, or with several values of --set that "
         "of the workload)")  # fmt: skip
@@ -104,9 +104,13 @@ def _add_study(parser: argparse.ArgumentParser) -> None:
     add("--set", action="append", default=[], metavar="PATH=V,V", help="values to run through, one path each: "
         "const.BLOCK_M=32,64 or options.form-composites.stage=a,b")  # fmt: skip
     add("--timing-only", action="store_true", help="compute no values (and check none)")
+    add("--y", metavar="KEY,KEY", help="figures over the values of --set, by their keys in `run --json`: "
+        "gemm.tflops,issue_cycles (default: latency_ns)")  # fmt: skip
+    add("--x", metavar="PATH", help="the path of --set that is the axis (default: the last with several values)")
     add("--json", metavar="F", help="write every variant as one JSON object")
     add("--csv", metavar="F", help="write a line per variant")
     add("--html", metavar="F", help="write the tables with plots as one HTML page")
+    add("--plot", metavar="F.svg", help="draw the figures over the values of --set")
     parser.set_defaults(command=_lazily("study", "command"))
 
 

@@ -1,5 +1,5 @@
-"""JSON Schemas of workload and machine files, made from the structs that decode the files, and the pages on both, on
-the kernel language and on the passes.
+"""JSON Schemas of workload, study and machine files, made from the structs that decode the files, and the pages on
+workload and machine files, on the kernel language and on the passes.
 
 `python -m ahbmc.driver.schema docs` writes them; tests hold the committed ones to what this makes.
 """
@@ -22,6 +22,7 @@ from .language_page import language_page
 from .machine_page import machine_page
 from .passes_page import passes_page
 from .references import REFERENCES
+from .study_schema import StudyFile
 from .workload_schema import (
     Arange,
     Check,
@@ -155,6 +156,7 @@ def documents() -> dict[str, str]:
         "workload.schema.json": json.dumps(workload_schema(), indent=1) + "\n",
         "machine.md": machine_page(),
         "language.md": language_page(),
+        "study.schema.json": json.dumps(msgspec.json.schema(StudyFile), indent=1) + "\n",
         "machine.schema.json": json.dumps(machine_schema(), indent=1) + "\n",
     }
 

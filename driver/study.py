@@ -1,72 +1,58 @@
-"""`ahbmc study`: variants of a workload side by side (pipelines, values of settings), or each of its passes on its own.
+"""`ahbmc study`: variants of workloads side by side (pipelines, values of settings), or each pass of one on its own.
 
-Tables are made by `study_tables.py`, the page by `study_page.py`.
+What is run is told by `study_plan.py`, what came out is `study_result.py`. JSON and CSV are made by `study_files.py`,
+tables by `study_tables.py`, figures over the points of a study by `study_figures.py`, the page by `study_page.py`.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
-from ..backend_sim.target.machine_file import SET
-from ..dialects.errors import Sources, fail
+from ..dialects.errors import Place, Sources, fail
 from ..passes import PIPELINE_TEXT, build_pipeline
 from ..passes.pipeline_text import single_passes
 from ..passes.pipelines import PIPELINES
-from .ablation import Ablation, Passes, Step, ablate
+from .ablation import Passes, ablate
 from .command_line import word_place
-from .grid import combinations
 from .outermost import CHECK_FAILED, WRONG_USAGE
 from .output import check_folder, write
 from .progress import counted
+from .study_figures import check_keys
+from .study_plan import Entry, Plan, Point, plan_of
+from .study_result import Study
 from .variants import Trials, Variant
-
-SCHEMA = 1
-
-
-@dataclass(frozen=True)
-class Study:
-    """The variants of a workload, or (`ablation`) what each pass of its pipeline does; then `variants` is the whole
-    pipeline alone.
-    """
-
-    workload: str
-    variants: tuple[Variant, ...]
-    ablation: Ablation | None = None
 
 
 def command(arguments: argparse.Namespace) -> int:
     """`ahbmc study`. Returns 3 where a variant left wrong values."""
-    files = [name for name in (arguments.json, arguments.csv, arguments.html) if name is not None]
+    files = [f for f in (arguments.json, arguments.csv, arguments.html, arguments.plot) if f is not None]
     if files.count("-") > 1:
         print("ahbmc study: error: only one output can be -", file=sys.stderr)
         return WRONG_USAGE
     sources: Sources = arguments.sources
     for name in files:
         check_folder(name, word_place(sources, name))
+    if arguments.plot not in (None, "-") and Path(arguments.plot).suffix != ".svg":
+        message = f"a plot of a study is a file .svg; found {arguments.plot}"
+        raise fail(message, word_place(sources, arguments.plot), hint="name it study.svg")
     study = study_of(
-        arguments.workload,
+        arguments.workloads,
         pipelines=_pipelines(arguments, sources),
         settings=arguments.set,
         ablated=arguments.ablate,
         machine=arguments.machine,
         timing_only=arguments.timing_only,
+        x=arguments.x,
+        y=arguments.y.split(",") if arguments.y else (),
+        drawn=word_place(sources, arguments.plot) if arguments.plot else None,
         sources=sources,
     )
-    if arguments.json:
-        write(arguments.json, json.dumps(as_object(study), indent=1) + "\n", word_place(sources, arguments.json))
-    if arguments.csv:
-        write(arguments.csv, as_csv(study), word_place(sources, arguments.csv))
-    if arguments.html:
-        from .study_page import page
-
-        write(arguments.html, "".join(page(study)), word_place(sources, arguments.html))
+    _write(study, arguments, sources)
     if "-" not in files:
         from ..backend_sim.analysis.report import text
         from .study_tables import report
@@ -76,35 +62,74 @@ def command(arguments: argparse.Namespace) -> int:
     return CHECK_FAILED if wrong else 0
 
 
+def _write(study: Study, arguments: argparse.Namespace, sources: Sources) -> None:
+    """The files that were asked for."""
+    from ..backend_sim.analysis.plots import picture
+    from .study_figures import figures
+    from .study_files import as_csv, as_object
+    from .study_page import page
+
+    made = (
+        (arguments.json, lambda: json.dumps(as_object(study), indent=1) + "\n"),
+        (arguments.csv, lambda: as_csv(study)),
+        (arguments.html, lambda: "".join(page(study))),
+        (arguments.plot, lambda: picture(figures(study))),
+    )
+    for file, content in made:
+        if file:
+            write(file, content(), word_place(sources, file))
+
+
 def study_of(
-    workload: str,
+    files: Sequence[str],
     *,
     pipelines: Sequence[str] = (),
     settings: Sequence[str] = (),
     ablated: bool = False,
     machine: str | None = None,
     timing_only: bool = False,
+    x: str | None = None,
+    y: Sequence[str] = (),
+    drawn: Place | None = None,
     sources: Sources,
 ) -> Study:
-    """Run a study: `pipelines` are names or lists of passes, `settings` are `path=1,2,4`. Raises AhbmcError where no
-    variant runs.
+    """Run a study of workload files, or that of a study file: `pipelines` are names or lists of passes, `settings` are
+    `path=1,2,4`, `y` are the figures over the axis `x`. `drawn`: where it is asked for a plot, which needs several
+    points. Raises AhbmcError where no variant runs.
     """
-    sources.add(SET, "\n".join(settings))
-    points = combinations(settings)
-    trials = Trials(workload, machine, sources, timing_only=timing_only)
+    plan = plan_of(files, pipelines=pipelines, settings=settings, x=x, y=y, sources=sources)
+    if drawn is not None and (plan.x is None or ablated):
+        hint = "leave --ablate out" if ablated else "give one --set PATH=V,V"
+        raise fail("a plot needs a study with several points", drawn, hint=hint)
+    trials = {e.file: Trials(e.file, machine, sources, timing_only=timing_only, shared=ablated) for e in plan.entries}
     if ablated:
-        return _ablation(trials, pipelines, points, sources)
-    chosen: Sequence[str | None] = pipelines or (list(PIPELINES) if len(points) == 1 else [None])
-    with counted("variants", len(points) * len(chosen)) as advance:
-        variants: list[Variant] = []
-        for point in points:
-            for pipeline in chosen:
-                variants.append(trials.run(pipeline, point))
-                advance()
+        return _ablation(plan, trials, sources)
+    variants: list[Variant] = []
+    runs = [(point, entry, pipeline) for point in plan.points for entry, pipeline in _columns(plan)]
+    with counted("variants", len(runs)) as advance:
+        for point, entry, pipeline in runs:
+            variants.append(found := _variant(plan, trials[entry.file], point, entry, pipeline))
+            if found.measured is not None and plan.x is not None:
+                check_keys(plan.y, found.measured, plan.y_place)
+            advance()
     if all(v.error is not None for v in variants):
         assert variants[-1].error is not None
         raise variants[-1].error  # its settings are those that places of --set point into
-    return Study(workload, tuple(variants))
+    return Study(plan, tuple(variants))
+
+
+def _columns(plan: Plan) -> list[tuple[Entry, str | None]]:
+    """What runs at each point: a workload and a pipeline, or None for that of its file."""
+    everything = len(plan.entries) == len(plan.points) == 1
+    default: Sequence[str | None] = plan.pipelines or (list(PIPELINES) if everything else [None])
+    return [(e, p) for e in plan.entries for p in ([e.pipeline] if e.pipeline is not None else default)]
+
+
+def _variant(plan: Plan, trials: Trials, point: Point, entry: Entry, pipeline: str | None) -> Variant:
+    settings = (*entry.settings, *point.named, *point.settings)
+    found = trials.run(pipeline, settings)
+    error = plan.located(found.error, settings) if found.error is not None else None
+    return replace(found, settings=point.settings, error=error, workload=entry.name, point=point.name)
 
 
 def _pipelines(arguments: argparse.Namespace, sources: Sources) -> list[str]:
@@ -121,90 +146,22 @@ def _pipelines(arguments: argparse.Namespace, sources: Sources) -> list[str]:
     return [*named, *arguments.pipeline]
 
 
-def _ablation(trials: Trials, pipelines: Sequence[str], points: list[tuple[str, ...]], sources: Sources) -> Study:
-    if len(points) > 1 or len(pipelines) > 1:
-        what = "values of --set" if len(points) > 1 else "pipelines"
-        message = f"--ablate studies one pipeline with one value for each setting; several {what} were given"
-        raise fail(message, word_place(sources, "--ablate"), hint="run it once for each")
-    pipeline = pipelines[0] if pipelines else trials.pipeline(points[0])
-    if pipeline is None:
+def _ablation(plan: Plan, trials: dict[str, Trials], sources: Sources) -> Study:
+    entry, point = plan.entries[0], plan.points[0]
+    counts = {"workloads": plan.entries, "values of --set": plan.points, "pipelines": plan.pipelines}
+    for what, several in counts.items():
+        if len(several) > 1:
+            what = (
+                f"--ablate studies one workload, one pipeline and one value for each setting; several {what} were given"
+            )
+            raise fail(what, word_place(sources, "--ablate"), hint="run it once for each")
+    settings = (*entry.settings, *point.named, *point.settings)
+    chosen = entry.pipeline or next(iter(plan.pipelines), None) or trials[entry.file].pipeline(settings)
+    if chosen is None:
         hint = "name one: --pipelines auto"
         raise fail("the launches of this workload have several pipelines; --ablate studies one", hint=hint)
-    passes = single_passes(pipeline)
+    passes = single_passes(chosen)
     with counted("runs", 3 * len(passes)) as advance:
-        ablation = ablate(Passes(trials, passes, points[0], advance))
-    return Study(trials.path, (Variant(pipeline, points[0], ablation.whole.measured),), ablation)
-
-
-def as_object(study: Study) -> dict[str, Any]:
-    """The object of `study --json`; times are ns."""
-    found: dict[str, Any] = {
-        "schema": SCHEMA,
-        "workload": study.workload,
-        "variants": [_entry(variant) for variant in study.variants],
-    }
-    if study.ablation is not None:
-        ablation = study.ablation
-        found["ablation"] = {
-            "least": {"pipeline": ablation.least.pipeline, **_figures(ablation.least)},
-            "left_out": [_step(step) for step in ablation.left_out],
-            "added": [_step(step) for step in ablation.added],
-        }
-    return found
-
-
-def _entry(variant: Variant) -> dict[str, Any]:
-    settings = dict(s.split("=", 1) for s in variant.settings)
-    summary = dict(variant.measured.summary) if variant.measured is not None else {}
-    return {**summary, "pipeline": variant.pipeline, "settings": settings, "refused": variant.refusal or None}
-
-
-def _figures(variant: Variant) -> dict[str, Any]:
-    if variant.measured is None:
-        return {"latency_ns": None, "check": None}
-    return {"latency_ns": variant.measured.latency_ps / 1000, "check": variant.measured.summary["check"]}
-
-
-def _step(step: Step) -> dict[str, Any]:
-    change = step.change
-    return {
-        "pass": step.name,
-        "pipeline": step.variant.pipeline,
-        **_figures(step.variant),
-        "change_ns": sum(change.values()) / 1000 if change is not None else None,
-        "parts_ns": {part: ps / 1000 for part, ps in change.items()} if change is not None else None,
-        "refused": step.variant.refusal or None,
-    }
-
-
-_NESTED = ("commands", "bytes", "attribution")
-
-
-def as_csv(study: Study) -> str:
-    """One line per variant, or per pass left out and added; nested figures are columns such as `attribution.issue`."""
-    rows = list(_steps(study.ablation)) if study.ablation is not None else [_flat(v) for v in study.variants]
-    columns = dict.fromkeys(name for row in rows for name in row)
-    out = io.StringIO()
-    writer = csv.DictWriter(out, list(columns), restval="", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return out.getvalue()
-
-
-def _flat(variant: Variant) -> dict[str, Any]:
-    entry = _entry(variant)
-    row = {"pipeline": entry["pipeline"], **entry["settings"], "refused": entry["refused"]}
-    if variant.measured is None:
-        return row
-    row |= {name: entry[name] for name in ("latency_ns", "check", "issue_cycles", "issue_cycles_max")}
-    row |= {f"{name}.{key}": value for name in _NESTED for key, value in entry[name].items()}
-    engines: Mapping[str, Mapping[str, float]] = entry["engines"]
-    return row | {f"utilization.{name}": engine["utilization"] for name, engine in engines.items()}
-
-
-def _steps(ablation: Ablation) -> Iterator[dict[str, Any]]:
-    for way, steps in (("left out", ablation.left_out), ("added", ablation.added)):
-        for step in steps:
-            entry = {name: value for name, value in _step(step).items() if name not in ("parts_ns", "pipeline")}
-            change = step.change or {}
-            yield {"way": way, **entry, **{f"change.{part}": ps / 1000 for part, ps in change.items()}}
+        ablation = ablate(Passes(trials[entry.file], passes, settings, advance))
+    whole = Variant(chosen, point.settings, ablation.whole.measured, workload=entry.name, point=point.name)
+    return Study(plan, (whole,), ablation)

@@ -1,4 +1,4 @@
-"""A study as one HTML page: bars of where the time went (or of what each pass changes), then the tables."""
+"""A study as one HTML page: figures over its points, bars of where the time went or of what passes change, tables."""
 
 from __future__ import annotations
 
@@ -6,16 +6,21 @@ from collections.abc import Iterator, Sequence
 
 from ..backend_sim.analysis.charts import bars, changes
 from ..backend_sim.analysis.html import END, begin, section, table_in_html
+from ..backend_sim.analysis.plots import plot
 from .ablation import Step
-from .study import Study
-from .study_tables import label, tables
+from .study_figures import figures
+from .study_result import Study
+from .study_tables import tables
 
 
 def page(study: Study) -> Iterator[str]:
     """The page, piece by piece."""
     yield begin(f"Study of {study.workload}")
     if study.ablation is None:
-        ran = [(label(v, study.variants), v.measured.parts) for v in study.variants if v.measured is not None]
+        for figure in figures(study):
+            note = "A line, or a colour, for what else varies."
+            yield section(f"{figure.y} over {figure.x}", note) + plot(figure) + "\n"
+        ran = [(study.label(v), v.measured.parts) for v in study.variants if v.measured is not None]
         yield section("Latency of the variants", "Each bar is a variant, divided by the parts of its critical path.")
         yield bars(ran) + "\n"
     else:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ..backend_sim.analysis.plots import Figure
 from ..backend_sim.analysis.report import ns, plain_table
 from ..backend_sim.oplog import PARTS
 from .ablation import Ablation, Step
-from .study import Study
-from .variants import Measured, Variant
+from .study_figures import figures
+from .study_result import Study
+from .variants import POINT, Measured, Variant
 
 _NAMED = 5  # parts named in an explanation
 
@@ -28,45 +31,57 @@ def tables(study: Study) -> list[Table]:
     """The tables of the report."""
     if study.ablation is not None:
         return [_left_out(study.ablation), _added(study.ablation)]
-    return [_figures(study.variants), _parts(study.variants), _engines(study.variants)]
+    return [*map(over_points, figures(study)), _figures(study), _parts(study), _engines(study)]
 
 
-def label(variant: Variant, variants: Sequence[Variant]) -> str:
-    """What tells a variant apart from the others."""
-    columns = zip(*(v.settings for v in variants), strict=True)
-    differing = [len(set(column)) > 1 for column in columns]
-    settings = [setting for setting, differs in zip(variant.settings, differing, strict=True) if differs]
-    return " ".join([variant.pipeline, *settings] if _several_pipelines(variants) or not settings else settings)
+def over_points(figure: Figure) -> Table:
+    """A figure with a row for each point and a column for each line."""
+    table = plain_table(figure.y, (figure.x, "right"), *((name, "right") for name in figure.lines))
+    for i, point in enumerate(figure.points):
+        table.add_row(point, *(_shown(figure.y, line[i]) for line in figure.lines.values()))
+    return table
 
 
-def _several_pipelines(variants: Sequence[Variant]) -> bool:
-    return len({v.pipeline for v in variants}) > 1 or not variants[0].settings
+def _shown(key: str, value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,.2f}" if key.endswith("_ns") else f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
 
 
-def _table(title: str, variants: Sequence[Variant], *columns: tuple[str, str]) -> Table:
+def _table(title: str, study: Study, *columns: tuple[str, str]) -> Table:
     """A table whose first columns tell variants apart."""
-    paths = [setting.partition("=")[0] for setting in variants[0].settings]
-    first = [("pipeline", "left")] if _several_pipelines(variants) else []
-    return plain_table(title, *first, *((path, "right") for path in paths), *columns)
+    return plain_table(title, *((name, side) for name, side, _ in _identity(study)), *columns)
 
 
-def _cells(variant: Variant, variants: Sequence[Variant]) -> list[str]:
-    values = [setting.partition("=")[2] for setting in variant.settings]
-    return [variant.pipeline, *values] if _several_pipelines(variants) else values
+def _cells(variant: Variant, study: Study) -> list[str]:
+    return [value(variant) for _, _, value in _identity(study)]
 
 
-def _figures(variants: Sequence[Variant]) -> Table:
+def _identity(study: Study) -> list[tuple[str, str, Callable[[Variant], str]]]:
+    """The columns that tell variants apart: name, side and what stands in them."""
+    columns: list[tuple[str, str, Callable[[Variant], str]]] = []
+    if study.has_several_workloads:
+        columns.append(("workload", "left", lambda v: v.workload))
+    if study.has_named_points:
+        columns.append((POINT, "left", lambda v: v.point))
+    paths = [setting.partition("=")[0] for setting in study.plan.points[0].settings]
+    if study.has_several_pipelines or not (columns or paths):
+        columns.insert(len(columns) - study.has_named_points, ("pipeline", "left", lambda v: v.pipeline))
+    return [*columns, *((path, "right", partial(Variant.at, axis=path)) for path in paths)]
+
+
+def _figures(study: Study) -> Table:
     names = ("latency ns", "change", "commands", "issue cycles", "HBM read B", "HBM written B")
-    table = _table("Variants", variants, *((name, "right") for name in names), ("check", "left"))
-    first = next(v.measured for v in variants if v.measured is not None)
-    for variant in variants:
+    table = _table("Variants", study, *((name, "right") for name in names), ("check", "left"))
+    first = next(v.measured for v in study.variants if v.measured is not None)
+    for variant in study.variants:
         measured = variant.measured
         if measured is None:
-            table.add_row(*_cells(variant, variants), *[""] * len(names), Text(f"does not run: {variant.refusal}"))
+            table.add_row(*_cells(variant, study), *[""] * len(names), Text(f"does not run: {variant.refusal}"))
             continue
         found = measured.summary
         table.add_row(
-            *_cells(variant, variants),
+            *_cells(variant, study),
             ns(measured.latency_ps),
             _relative(measured.latency_ps, first.latency_ps),
             f"{found['commands']['total']:,}",
@@ -82,23 +97,23 @@ def _relative(now: int, before: int) -> str:
     return f"{now / before - 1:+.1%}" if before and now != before else "0.0%"
 
 
-def _parts(variants: Sequence[Variant]) -> Table:
-    ran = [(v, v.measured) for v in variants if v.measured is not None]
+def _parts(study: Study) -> Table:
+    ran = [(v, v.measured) for v in study.variants if v.measured is not None]
     shown = [part for part in PARTS if any(m.parts[part] for _, m in ran)]
     columns = ((part, "right") for part in (*shown, "total"))
-    table = _table("Where the time went, in ns", variants, *columns)
+    table = _table("Where the time went, in ns", study, *columns)
     for variant, measured in ran:
         cells = (ns(measured.parts[part]) for part in shown)
-        table.add_row(*_cells(variant, variants), *cells, ns(measured.latency_ps))
+        table.add_row(*_cells(variant, study), *cells, ns(measured.latency_ps))
     return table
 
 
-def _engines(variants: Sequence[Variant]) -> Table:
-    ran = [(v, v.measured.summary["engines"]) for v in variants if v.measured is not None]
+def _engines(study: Study) -> Table:
+    ran = [(v, v.measured.summary["engines"]) for v in study.variants if v.measured is not None]
     shown = [name for name in ran[0][1] if any(engines[name]["busy_ns"] for _, engines in ran)]
-    table = _table("How busy the engines are", variants, *((name, "right") for name in shown))
+    table = _table("How busy the engines are", study, *((name, "right") for name in shown))
     for variant, engines in ran:
-        table.add_row(*_cells(variant, variants), *(f"{engines[name]['utilization']:.1%}" for name in shown))
+        table.add_row(*_cells(variant, study), *(f"{engines[name]['utilization']:.1%}" for name in shown))
     return table
 
 
@@ -106,13 +121,29 @@ def _verdict(study: Study) -> str:
     right = [(v.measured.latency_ps, i, v) for i, v in enumerate(study.variants) if v.ran and v.measured is not None]
     if not right:
         return "No variant leaves the right values."
+    if study.plan.x is not None and (study.has_several_workloads or study.has_several_pipelines):
+        return _fastest_by_point(study, study.plan.x)
     latency, _, best = min(right)
     slowest, _, worst = max(right, key=lambda entry: (entry[0], -entry[1]))
-    variants = study.variants
     if slowest == latency:
         return f"All take {ns(latency)} ns."
-    slower = f"{label(worst, variants)} takes {slowest / latency:.2f} times as long" if latency else ""
-    return f"Fastest: {label(best, variants)}, {ns(latency)} ns; {slower}."
+    slower = f"{study.label(worst)} takes {slowest / latency:.2f} times as long" if latency else ""
+    return f"Fastest: {study.label(best)}, {ns(latency)} ns; {slower}."
+
+
+def _fastest_by_point(study: Study, x: str) -> str:
+    """Which line has the least latency at which points of the axis `x`."""
+    best: dict[str, tuple[int, str]] = {}
+    for variant in study.variants:
+        if variant.ran and variant.measured is not None:
+            found = variant.measured.latency_ps, study.label(variant, without=x)
+            at = variant.at(x)
+            best[at] = min(best.get(at, found), found, key=lambda entry: entry[0])
+    points: dict[str, list[str]] = {}
+    for at, (_, line) in best.items():
+        points.setdefault(line, []).append(at)
+    said = [f"{line} at {', '.join(at)}" for line, at in points.items()]
+    return f"Fastest over {x}: {'; '.join(said)}."
 
 
 def _left_out(ablation: Ablation) -> Table:

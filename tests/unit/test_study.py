@@ -13,7 +13,7 @@ from typing import Any
 import ahbmc
 import pytest
 from ahbmc.driver.ablation import names_of
-from ahbmc.driver.grid import combinations
+from ahbmc.driver.grid import axes
 from ahbmc.driver.main import argument_parser, main
 from ahbmc.passes.pipeline_text import single_passes
 from ahbmc.passes.pipelines import PIPELINES
@@ -201,17 +201,14 @@ def test_the_commands_of_the_page_are_right() -> None:
     assert len(commands) >= 10
     for text in commands:
         arguments = argument_parser().parse_args(shlex.split(text))
-        workload = getattr(arguments, "workload", None)
-        assert workload is None or (EXAMPLES.parent / workload).is_file(), text
+        files = getattr(arguments, "workloads", [getattr(arguments, "workload", None) or "README.md"])
+        assert all((EXAMPLES.parent / file).is_file() for file in files), text
 
 
 def test_values_with_commas_stay_whole() -> None:
     settings = ['grid=["1, 2", 3],[4]', "map={kind: block, pes: [a, b]}"]
-    assert combinations(settings) == [
-        ('grid=["1, 2", 3]', "map={kind: block, pes: [a, b]}"),
-        ("grid=[4]", "map={kind: block, pes: [a, b]}"),
-    ]
-    assert combinations([]) == [()]
+    assert axes(settings) == {"grid": ['["1, 2", 3]', "[4]"], "map": ["{kind: block, pes: [a, b]}"]}
+    assert axes([]) == {}
 
 
 def test_passes_of_a_pipeline_as_texts() -> None:
