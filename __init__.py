@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .driver.api import AhbmcError, Result, compile, jit, load, load_pass, run, study
+    from .driver.api import AhbmcError, Result, compile, jit, load, load_pass, load_recipe, run, study
 
-__all__ = ["AhbmcError", "Result", "compile", "jit", "load", "load_pass", "run", "study"]
+__all__ = ["AhbmcError", "Result", "compile", "jit", "load", "load_pass", "load_recipe", "run", "study"]
 
 
 def __getattr__(name: str) -> object:

@@ -1,5 +1,5 @@
-"""The Python API: `ahbmc.load`, `jit`, `run`, `study`, `compile` and `load_pass`. Kernels are launched as in Triton,
-`kernel[grid](...)`.
+"""The Python API: `ahbmc.load`, `jit`, `run`, `study`, `compile`, `load_pass` and `load_recipe`. Kernels are launched
+as in Triton, `kernel[grid](...)`.
 
 Every error is an `AhbmcError`; its note shows the place with a caret.
 """
@@ -20,7 +20,7 @@ from .call import Call, run_call
 from .kernels import Kernel, find_kernel, kernel_names
 from .live import LiveText
 from .lowering import Level, Request, compile_request
-from .own_passes import load_passes
+from .own_files import load_own
 from .prepare import prepare
 from .result import Result
 from .run import run_workload
@@ -256,7 +256,17 @@ def load_pass(file: str | Path) -> None:
     """
     sources = Sources()
     with _noting(sources):
-        load_passes([str(file)], sources)
+        load_own([str(file)], [], sources)
+
+
+def load_recipe(file: str | Path) -> None:
+    """Make the recipes of a file of your own known, as `--load-recipe` does.
+
+    The file is executed. Raises AhbmcError where it holds none.
+    """
+    sources = Sources()
+    with _noting(sources):
+        load_own([], [str(file)], sources)
 
 
 @contextmanager

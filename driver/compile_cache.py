@@ -2,7 +2,7 @@
 an autotuner has chosen, are not compiled again.
 
 The key is all that a compilation depends on, by value: text, types, constants, the machine itself (not its name: a
-file may have changed), pipeline with the passes of one's own and options, and what the launch knows of its arguments.
+file may have changed), pipeline with the files of one's own and options, and what the launch knows of its arguments.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from ..backend_sim.memory import Tensor
 from ..backend_sim.target.machine_file import load_machine
-from ..passes.loaded import LOADED
+from ..passes.loaded import executed_texts
 from .lowering import Compiled, Request, compile_request
 
 _MOST = 64  # the least recently used ones go
@@ -46,6 +46,6 @@ def key_of(request: Request) -> str:
             (kernel.file, kernel.name, kernel.source),
             (dict(request.signature), dict(request.constants), facts, dict(request.sharers)),
             (request.machine, request.machine_set, machine),
-            (request.pipeline, request.options, {name: own.text for name, own in LOADED.items()}),
+            (request.pipeline, request.options, dict(executed_texts())),
         )
     )

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from ..dialects.errors import Sources
 from .command_line import add_command_line
 from .outermost import guarded
-from .own_passes import add_load_pass, load_passes
+from .own_files import add_load_flags, load_own
 
 _EPILOG = (
     "exit status: 0 all well, 1 an error in what you gave, 2 wrong usage, 3 ran but a check failed, 70 internal error, "
@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    load_passes(getattr(arguments, "load_pass", ()), arguments.sources)
+    load_own(getattr(arguments, "load_pass", ()), getattr(arguments, "load_recipe", ()), arguments.sources)
     return arguments.command(arguments)
 
 
@@ -99,7 +99,7 @@ def _add_study(parser: argparse.ArgumentParser) -> None:
         "of the workload)")  # fmt: skip
     add("--pipeline", action="append", default=[], metavar="P", help="another one, a name or a list of passes; may "
         "stand more than once")  # fmt: skip
-    add_load_pass(parser)
+    add_load_flags(parser)
     add("--ablate", action="store_true", help="study each pass of the pipeline")
     add("--set", action="append", default=[], metavar="PATH=V,V", help="values to run through, one path each: "
         "const.BLOCK_M=32,64 or options.form-composites.stage=a,b")  # fmt: skip
@@ -180,7 +180,7 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     _add_machine(parser)
     add("--pipeline", metavar="P", default="composite", help="name of a pipeline or a list of passes "
         "(default: composite)")  # fmt: skip
-    add_load_pass(parser)
+    add_load_flags(parser)
     add("--jobs", type=int, metavar="N", help="how many processes compile (default: one per core)")
     add("--timeout", type=float, default=30.0, metavar="S", help="CPU seconds that one kernel may take (default: 30)")
     parser.set_defaults(command=_lazily("check", "command"))
@@ -218,7 +218,7 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pipeline", metavar="P", help="name of a pipeline (see `ahbmc pipelines`) or a list of passes"
     )
-    add_load_pass(parser)
+    add_load_flags(parser)
 
 
 def _add_listings(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:  # pyright: ignore[reportPrivateUsage]
@@ -231,8 +231,8 @@ def _add_listings(commands: argparse._SubParsersAction[argparse.ArgumentParser])
         parser = commands.add_parser(name, help=about, description=f"List {about}.")
         parser.add_argument("names", nargs="*", metavar="NAME", help="only these, in full")
         parser.set_defaults(command=_lazily("listing", name))
-        if name == "passes":
-            add_load_pass(parser)
+        if name in ("passes", "recipes"):
+            add_load_flags(parser)
         if name == "machines":
             parser.description = "List the machines that come with ahbmc, or print and draw a machine by name or file."
             parser.add_argument(

@@ -17,7 +17,7 @@ from ..passes import PIPELINE_TEXT, pass_names
 from .command_line import add_command_line
 from .outermost import guarded
 from .output import make_folder, write
-from .own_passes import add_load_pass, load_passes
+from .own_files import add_load_flags, load_own
 
 STDIN = "<stdin>"
 
@@ -34,8 +34,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parse_and_run(words: list[str], sources: Sources) -> int:
     first = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    add_load_pass(first)
-    load_passes(first.parse_known_args(words)[0].load_pass, sources)  # the other flags name passes
+    add_load_flags(first)
+    own = first.parse_known_args(words)[0]
+    load_own(own.load_pass, own.load_recipe, sources)  # the other flags name passes
     parser = argument_parser()
     args = parser.parse_args(words)
     if args.passes and args.flags:
@@ -65,7 +66,7 @@ def argument_parser() -> argparse.ArgumentParser:
     )
     for name in pass_names():
         add(f"--{name}", action="append_const", dest="flags", const=name, default=[], help=argparse.SUPPRESS)
-    add_load_pass(parser)
+    add_load_flags(parser)
     add("-o", "--output-file", default="-", metavar="FILE", help="where the IR goes (default: standard output)")
     kernel = parser.add_argument_group("for .py input")
     kernel.add_argument("--kernel", metavar="NAME", help="which kernel of the file (default: the only one)")

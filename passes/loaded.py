@@ -1,7 +1,9 @@
-"""Passes of one's own: a Python file outside of this tree that holds one pass, made known by `--load-pass FILE.py`.
+"""Passes and recipes of one's own: Python files outside of this tree, made known by `--load-pass FILE.py` and
+`--load-recipe FILE.py`.
 
-The file is as one of `passes/`: `fold_scale.py` holds the class `FoldScalePass` with `name = "fold-scale"`. It is
-executed, as any Python file that is imported; kernels and workloads never are, and so neither names such a file.
+A file of a pass is as one of `passes/`: `fold_scale.py` holds the class `FoldScalePass` with `name = "fold-scale"`; a
+file of recipes holds values of `passes.recipes.Recipe`. They are executed, as any Python file that is imported; kernels
+and workloads never are, and so neither names such a file.
 """
 
 from __future__ import annotations
@@ -23,14 +25,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LoadedPass:
-    """A pass of one's own, the file that it comes from, and the text of it."""
+    """A pass of one's own, and the text of its file."""
 
     cls: type[ModulePass]
-    file: str
     text: str
 
 
-_executed: set[str] = set()
+_executed: dict[str, str] = {}
 _loaded: dict[str, LoadedPass] = {}
 LOADED: Mapping[str, LoadedPass] = _loaded
 """The passes that this process has loaded, by name."""
@@ -46,35 +47,67 @@ def load_pass(file: str | Path, taken: Collection[str], place: Place | None = No
     if path.suffix != ".py" or not path.stem.isidentifier():
         hint = "name it as the pass, in snake case: fold_scale.py holds FoldScalePass"
         raise fail(f"'{file}' is no file of a pass: its name is no Python module's", place, hint=hint)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise fail(f"cannot read '{file}': {(error.strerror or str(error)).lower()}", place) from None
-    except UnicodeDecodeError:
-        raise fail(f"'{file}' is not UTF-8 text", place) from None
+    text = _read(path, place)
     name = path.stem.replace("_", "-")
     if name in taken:
         message = f"'{file}' would be pass '{name}', and there is a pass or pipeline of that name"
         raise fail(message, place, hint="give the file, its class and its name another one")
-    _loaded[name] = LoadedPass(_checked(_execute(path, text), name, path), str(path), text)
+    _loaded[name] = LoadedPass(_checked(_execute(path, text), name, path), text)
     return name
 
 
-def forget_passes() -> None:
-    """Make all passes of one's own unknown again."""
+def load_recipes(file: str | Path, place: Place | None = None) -> list[str]:
+    """Execute `file` and make the recipes in it known; their names. Those of the same file are replaced.
+
+    `place` is where the user names the file. Raises AhbmcError for whatever is wrong with it.
+    """
+    from .recipes import OWN, RECIPES, Recipe
+
+    path = Path(file)
+    module = _execute(path, _read(path, place))
+    found = {value.name: value for value in module.__dict__.values() if isinstance(value, Recipe)}
+    whole = Place(str(path), 1, 1)
+    if not found:
+        raise fail("there is no recipe in this file", whole, hint="give a name of the file a Recipe of passes.recipes")
+    taken = [name for name in found if name in RECIPES and name not in OWN]
+    if taken:
+        raise fail(f"there is a recipe '{taken[0]}' already", whole, hint="give yours another name")
+    OWN.update(found)
+    return list(found)
+
+
+def forget_own() -> None:
+    """Make all passes and recipes of one's own unknown again."""
     _loaded.clear()
+    _executed.clear()
+    if (recipes := sys.modules.get(f"{__package__}.recipes")) is not None:
+        recipes.OWN.clear()
+
+
+def executed_texts() -> Mapping[str, str]:
+    """File -> text of all that has been loaded, on which what is compiled depends."""
+    return _executed
+
+
+def _read(path: Path, place: Place | None) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise fail(f"cannot read '{path}': {(error.strerror or str(error)).lower()}", place) from None
+    except UnicodeDecodeError:
+        raise fail(f"'{path}' is not UTF-8 text", place) from None
 
 
 def _execute(path: Path, text: str) -> ModuleType:
-    module = ModuleType(f"ahbmc_pass_{path.stem}")
+    module = ModuleType(f"ahbmc_own_{path.stem}")
     module.__file__ = str(path)
-    _executed.add(str(path))
+    _executed[str(path)] = text
     sys.modules[module.__name__] = module  # dataclasses look their module up there
     try:
         exec(compile(text, str(path), "exec"), module.__dict__)
     except SyntaxError as error:
         place = Place(str(path), error.lineno or 1, error.offset or 1)
-        raise fail(f"no Python: {error.msg}", place, hint="mend the file of the pass") from None
+        raise fail(f"no Python: {error.msg}", place, hint="mend the file") from None
     return module
 
 
@@ -101,8 +134,8 @@ def _checked(module: ModuleType, name: str, path: Path) -> type[ModulePass]:
 
 
 def fault_of_own(error: Exception) -> Fault | None:
-    """What an exception that left a file of a pass says, loading or running it: the user's fault, at the line at which
-    it left the file; None if it left none.
+    """What an exception says that left a file of the user's own, loading or running it: the fault of the file, at the
+    line at which it left it; None if it left none.
     """
     frames = traceback.extract_tb(error.__traceback__)
     own = next((frame for frame in reversed(frames) if frame.filename in _executed), None)
@@ -111,6 +144,6 @@ def fault_of_own(error: Exception) -> Fault | None:
     said = str(error).splitlines()[0] if str(error) else "no message"
     last = frames[-1]
     notes = (f"raised at {last.filename}:{last.lineno} in {last.name}",) if last.filename != own.filename else ()
-    hint = "mend the pass; AHBMC_DEBUG=1 prints the traceback"
+    hint = "mend the file; AHBMC_DEBUG=1 prints the traceback"
     place = Place(own.filename, own.lineno or 1, (own.colno or 0) + 1, (own.end_colno or 0) + 1)
     return Fault(f"{type(error).__name__}: {said}", place, Category.INVALID_INPUT, hint, notes)

@@ -9,6 +9,7 @@ afterwards, and then the primary output.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -236,4 +237,7 @@ SOFTMAX_MERGE = Recipe(
     accumulator="O",
 )
 
-RECIPES: Mapping[str, Recipe] = {recipe.name: recipe for recipe in (SOFTMAX_MERGE,)}
+OWN: dict[str, Recipe] = {}
+"""Recipes of one's own, which `--load-recipe` has made known."""
+
+RECIPES: Mapping[str, Recipe] = ChainMap(OWN, {recipe.name: recipe for recipe in (SOFTMAX_MERGE,)})

@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ahbmc.passes.loaded import forget_passes
+from ahbmc.passes.loaded import forget_own
 from filecheck.finput import FInput
 from filecheck.matcher import Matcher
 from filecheck.options import parse_argv_options
@@ -122,10 +122,10 @@ def _status(tool: Tool, args: list[str]) -> int:
 
 @contextlib.contextmanager
 def _switches_kept() -> Generator[None]:
-    """Undo switches of the whole process that xDSL's drivers flip, and forget passes that --load-pass made known."""
+    """Undo switches of the whole process that xDSL's drivers flip, and forget passes and recipes that were loaded."""
     post_init, colored = Attribute.__post_init__, Diagnostic.colored
     try:
         yield
     finally:
         Attribute.__post_init__, Diagnostic.colored = post_init, colored
-        forget_passes()
+        forget_own()

@@ -164,9 +164,10 @@ class Terms:
 
     def reciprocal(self, operand: Ref) -> Ref:
         node, number = self.node(operand), self.number(operand)
-        inner = [r.on(operand.axes) for r in node.operands]
         if number:
             return self.constant(1 / number)
+        # The operand of a reduction has an axis more than its user.
+        inner = [r.on(operand.axes) for r in node.operands] if not isinstance(node.detail, int) else []
         if node.kind == "mul":
             return self.mul(*map(self.reciprocal, inner))
         if node.kind == "reciprocal":

@@ -1,4 +1,4 @@
-"""Passes of one's own: files that `--load-pass` takes, what they may be named as afterwards, and what is refused."""
+"""Passes and recipes of one's own: files that `--load-pass` and `--load-recipe` take, and what is refused."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import ahbmc
 import pytest
 from ahbmc.driver import main, opt
 from ahbmc.passes import PASS_NAMES, pass_names
-from ahbmc.passes.loaded import forget_passes
+from ahbmc.passes.loaded import forget_own
+from ahbmc.passes.recipes import RECIPES
 
 Capture = pytest.CaptureFixture[str]
 
@@ -42,7 +43,7 @@ class SetCyclesPass(ModulePass):
 @pytest.fixture(autouse=True)
 def nothing_stays_loaded() -> Iterator[None]:
     yield
-    forget_passes()
+    forget_own()
 
 
 @pytest.fixture
@@ -150,3 +151,51 @@ def test_debugging_shows_the_traceback(
     text = TEXT.replace("for each in op.body.block.ops", "for each in op.nothing")
     assert opt.main([str(source), "--load-pass", written(tmp_path, text), "-p", "set-cycles"]) == 1
     assert "Traceback" in capsys.readouterr().err
+
+
+RECIPE = """\
+from ahbmc.passes.recipes import Operand, Recipe, Row, Scratch
+
+DOUBLED = Recipe(
+    name="doubled",
+    about="Twice the block.",
+    place="before",
+    operands=(Operand("x", "R", ("M", "N"), "block"),),
+    primary=Scratch("y", ("M", "N"), element="b"),
+    scratch=(),
+    parameters={},
+    rows=(Row("add", ("x", "x"), "y"),),
+)
+"""
+
+
+def test_a_loaded_recipe_is_one_among_others(tmp_path: Path, capsys: Capture) -> None:
+    """As of its name, in the file's place when that has changed, and gone with the rest."""
+    file = written(tmp_path, RECIPE, "doubled.py")
+    assert main.main(["recipes", "--load-recipe", file]) == 0
+    assert "doubled               Twice the block.\n" in capsys.readouterr().out
+    assert "softmax_merge" in RECIPES
+    written(tmp_path, RECIPE.replace("Twice the block", "A block and itself"), "doubled.py")
+    ahbmc.load_recipe(file)
+    assert RECIPES["doubled"].about == "A block and itself."
+    forget_own()
+    assert "doubled" not in RECIPES
+
+
+@pytest.mark.parametrize(
+    ("text", "messages"),
+    [
+        ("x = 1\n", ["doubled.py:1:1: error: there is no recipe in this file"]),
+        (RECIPE.replace('"doubled"', '"softmax_merge"'), ["there is a recipe 'softmax_merge' already"]),
+        (
+            RECIPE.replace('("x", "x")', '("x", "z")'),
+            ["doubled.py:3:11: error: AssertionError: doubled: y = add(x, z)"],
+        ),
+        (RECIPE.replace('"add"', '"plus"'), ["AssertionError: doubled: y = plus(x, x)"]),
+    ],
+)
+def test_a_file_without_a_recipe_is_refused(text: str, messages: list[str], tmp_path: Path, capsys: Capture) -> None:
+    """With its place: what a recipe checks when it is built too."""
+    assert main.main(["recipes", "--load-recipe", written(tmp_path, text, "doubled.py")]) == 1
+    err = capsys.readouterr().err
+    assert [message for message in messages if message not in err] == []

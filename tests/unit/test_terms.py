@@ -114,3 +114,18 @@ def test_a_chain_of_thousands_of_sums_is_neither_slow_nor_too_deep() -> None:
     assert last.axes == (0,)
     # Parsing takes nearly all of this; the square of the length would take many times as long.
     assert time.process_time() - started < 20
+
+
+def test_a_quotient_by_a_sum_over_an_axis_is_a_product_with_its_reciprocal() -> None:
+    body = """
+  %s = tl.reduce "sum", %a {axis = 1 : i32} : tensor<4x8xf32> -> tensor<4xf32>
+  %e = tl.expand_dims %s {axis = 1 : i32} : tensor<4xf32> -> tensor<4x1xf32>
+  %b = tl.broadcast %e : tensor<4x1xf32> -> tensor<4x8xf32>
+  %x = arith.divf %a, %b : tensor<4x8xf32>
+  %one = arith.constant dense<1.0> : tensor<4xf32>
+  %r = arith.divf %one, %s : tensor<4xf32>
+  %f = tl.expand_dims %r {axis = 1 : i32} : tensor<4xf32> -> tensor<4x1xf32>
+  %c = tl.broadcast %f : tensor<4x1xf32> -> tensor<4x8xf32>
+  %y = arith.mulf %a, %c : tensor<4x8xf32>"""
+    x, y = terms_of(body, "%x, %y : tensor<4x8xf32>, tensor<4x8xf32>", "%a: tensor<4x8xf32>")
+    assert x == y
