@@ -73,7 +73,7 @@ def recipes(arguments: argparse.Namespace) -> int:
         return 0
     for name, recipe in RECIPES.items():
         print(f"{name:<22}{recipe.about}")
-    print("\n`ahbmc recipes NAME` prints operands, parameters and rows; `match-recipes` finds them in kernels")
+    print("\n`ahbmc recipes NAME` prints operands, parameters and rows; docs/write_a_pass.md says how to add one")
     return 0
 
 

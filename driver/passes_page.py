@@ -21,12 +21,15 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ..backend_sim.analysis.report import ns
+from ..dialects.ahbm.math import FUSED_KINDS, REDUCTIONS
+from ..dialects.elementwise import ELEMENTWISE
 from ..dialects.errors import AhbmcError, Sources, render
 from ..dialects.remarks import ATTRIBUTE, Remark, remarks
 from ..dialects.text import new_context, parse_module, print_module
 from ..passes import PASS_NAMES, all_passes, build_pipeline, run_pipeline
 from ..passes.pipeline_text import accepted, single_passes
 from ..passes.pipelines import ABOUT, PIPELINES, Entry
+from ..passes.recipes import RECIPES
 from .key_table import escaped
 from .lowering import front
 from .study_tables import explanation
@@ -65,7 +68,7 @@ EFFECTS: dict[str, Shown] = {
     "form-composites": _DECODED,
     "fuse-epilogues": _DECODED,
     "form-tails": Shown("softmax", "auto"),
-    "prefetch-loads": Shown("flash_attention", "auto"),
+    "prefetch-loads": Shown("flash_decode", "auto"),
     "software-pipeline": Shown("prefill", "pipelined"),
     "double-buffer": _DECODED,
 }
@@ -165,6 +168,7 @@ def passes_page(root: Path) -> str:
     parts.append(" · ".join(f"[`{name}`](#{name})" for name in PASS_NAMES) + "\n")
     for name, load in all_passes().items():
         parts += _section(name, load(), root, trials)
+    parts += _recipes()
     parts += ["## What is no pass\n", "Some steps that a reader may look for have another place:\n"]
     return "\n".join([*parts, *_table(("step", "where it is done"), _ELSEWHERE)]) + "\n"
 
@@ -341,6 +345,27 @@ def _refused(file: Path, name: str) -> str:
         except AhbmcError as error:
             return render(error, Sources())
     raise AssertionError(f"{file} holds nothing that {name} refuses")
+
+
+def _recipes() -> Iterator[str]:
+    """The manuals of the recipes, and the ops that rows may be."""
+    yield "## Recipes\n\nRows of MATH ops that `match-recipes` finds in kernels and puts beside a GEMM.\n"
+    for name, recipe in RECIPES.items():
+        yield f"### Recipe {name}\n\n```text\n{recipe}\n```\n"
+    yield "### MATH ops of rows\n\nThose on floats, by what they take. Each makes a pass over its elements.\n"
+    functions: dict[int, list[str]] = {}
+    for row in ELEMENTWISE:
+        if row.domain == "float":
+            functions.setdefault(row.arity, []).append(row.kind)
+    for count, kinds in sorted(functions.items()):
+        yield f"- {count} operand{'s' if count > 1 else ''}: {_quotes(kinds)}"
+    yield f"- a difference and its exponential in one, `exp(a - b)`: {_quotes(FUSED_KINDS)}"
+    yield f"- along an axis: {_quotes(REDUCTIONS)}"
+    yield f"- as they are: {_quotes(('copy', 'cast'))}\n"
+
+
+def _quotes(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def _effect(name: str, shown: Shown, trials: Trials) -> str:

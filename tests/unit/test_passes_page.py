@@ -9,6 +9,7 @@ import pytest
 from ahbmc.driver.passes_page import EFFECTS, example_of, outcomes
 from ahbmc.passes import PASS_NAMES
 from ahbmc.passes.pipelines import ABOUT, PIPELINES
+from ahbmc.passes.recipes import RECIPES
 
 ROOT = Path(__file__).parents[2]
 CASES = ROOT / "tests" / "filecheck" / "passes"
@@ -43,6 +44,7 @@ def test_effects_and_pipelines_are_of_what_there_is() -> None:
 def test_the_page_has_every_pass_and_its_links_lead_somewhere() -> None:
     page = (ROOT / "docs" / "passes.md").read_text(encoding="utf-8")
     sections = re.findall(r"^### (\S+)$", page, re.MULTILINE)
+    assert re.findall(r"^### Recipe (\S+)$", page, re.MULTILINE) == list(RECIPES)
     assert sections == list(PASS_NAMES)
     links = set(re.findall(r"\]\(([^)]+)\)", page))
     anchors = {link.removeprefix("#") for link in links if link.startswith("#")}
