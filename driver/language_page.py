@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from ..frontend import namespaces, tables
 from ..frontend.builtin import Builtin
 from ..frontend.composites import EPILOGUE
+from ..frontend.contracts import recipes
 from ..frontend.types import DTYPES
 from .key_table import escaped
 
@@ -69,6 +70,16 @@ OWN: tuple[Syntax, ...] = (
         'al.composite(op="math", a=a, out=a, epilogue=[{"op": "exp"}, {"op": "add", "other": 1.0}])\n'
         "tl.store(al.ref(o, (8, 40)), a)",
         "the same without a GEMM: the ops run once, in order, on a block",
+    ),
+    Syntax(
+        '`al.composite(op="gemm", prologue=[...], b=, ...)`',
+        "s = tl.load(al.ref(x, (8, 40)))\nm = tl.full((8,), -1.0e9, tl.float32)\nl = tl.zeros((8,), tl.float32)\n"
+        "O = tl.zeros((8, 16), tl.float32)\n"
+        'al.composite(op="gemm", prologue=[{"op": "softmax_merge", "s": s, "m": m, "l": l, "O": O}],\n'
+        '             b=al.ref(x, (40, 16)), out=O, epilogue=[{"op": "add", "other": O}])\n'
+        "tl.store(al.ref(o, (8, 16)), O)",
+        "a recipe before the GEMM makes its `a`: " + ", ".join(f"`{name}`" for name in recipes()) + " (see "
+        "`ahbmc recipes`). Its operands lie in TCM; those that it writes are names, which go on with what is written",
     ),
     Syntax("`al.wait(*blocks)`", "a = tl.load(al.ref(x, (B,)))\nal.wait(a)", "a command: PE_CPU waits for the blocks"),
     Syntax(

@@ -1,7 +1,7 @@
-"""One tile of decoding with grouped-query attention, written out as single-op commands: 23 of them.
+"""Decoding with grouped-query attention, each tile of keys written out as single-op commands. One tile is 23 of them.
 
-The softmax of the tile joins the running maximum m, sum l and output O, which stay in TCM. `STATE_IN_HBM` reads them
-from HBM first and writes them back, which is six commands more.
+The softmax of a tile joins the running maximum m, sum l and output O, which stay in TCM; `STORE` writes them to HBM
+after the last tile.
 """
 
 import ahbmc.language as al
@@ -17,39 +17,35 @@ def decode_tile_primitive(
     m_ptr,
     l_ptr,
     o_ptr,
+    S,
     G: tl.constexpr,
     TILE: tl.constexpr,
     HEAD_DIM: tl.constexpr,
-    STATE_IN_HBM: tl.constexpr,
+    STORE: tl.constexpr,
 ):
-    if STATE_IN_HBM:
-        m = tl.load(al.ref(m_ptr, (G,)))
-        l = tl.load(al.ref(l_ptr, (G,)))
-        O = tl.load(al.ref(o_ptr, (G, HEAD_DIM)))
-    else:
-        m = tl.full((G,), -float("inf"), tl.float32)
-        l = tl.zeros((G,), tl.float32)
-        O = tl.zeros((G, HEAD_DIM), tl.float32)
+    m = tl.full((G,), -float("inf"), tl.float32)
+    l = tl.zeros((G,), tl.float32)
+    O = tl.zeros((G, HEAD_DIM), tl.float32)
+    q = tl.load(al.ref(q_ptr, (G, HEAD_DIM)))
+    for start in range(0, S, TILE):
+        with al.scratch_scope():
+            k = tl.load(al.ref(k_ptr + start * HEAD_DIM, (HEAD_DIM, TILE), (1, HEAD_DIM)))
+            v = tl.load(al.ref(v_ptr + start * HEAD_DIM, (TILE, HEAD_DIM)))
+            # The softmax of this tile alone ...
+            s = tl.dot(q, k)
+            m_tile = tl.max(s, 1)
+            p = tl.exp(s - m_tile[:, None])
+            l_tile = tl.sum(p, 1)
+            o_tile = tl.dot(p, v)
+            # ... joins what the tiles before it have left.
+            m_new = tl.maximum(m, m_tile)
+            of_state = tl.exp(m - m_new)
+            of_tile = tl.exp(m_tile - m_new)
+            al.copy_to(l, l * of_state + l_tile * of_tile)
+            al.copy_to(O, O * of_state[:, None] + o_tile * of_tile[:, None])
+            al.copy_to(m, m_new)
 
-    with al.scratch_scope():
-        q = tl.load(al.ref(q_ptr, (G, HEAD_DIM)))
-        k = tl.load(al.ref(k_ptr, (HEAD_DIM, TILE), (1, HEAD_DIM)))
-        v = tl.load(al.ref(v_ptr, (TILE, HEAD_DIM)))
-        # The softmax of this tile alone ...
-        s = tl.dot(q, k)
-        m_tile = tl.max(s, 1)
-        p = tl.exp(s - m_tile[:, None])
-        l_tile = tl.sum(p, 1)
-        o_tile = tl.dot(p, v)
-        # ... joins what the tiles before it have left.
-        m_new = tl.maximum(m, m_tile)
-        of_state = tl.exp(m - m_new)
-        of_tile = tl.exp(m_tile - m_new)
-        al.copy_to(l, l * of_state + l_tile * of_tile)
-        al.copy_to(O, O * of_state[:, None] + o_tile * of_tile[:, None])
-        al.copy_to(m, m_new)
-
-    if STATE_IN_HBM:
+    if STORE:
         tl.store(al.ref(m_ptr, (G,)), m)
         tl.store(al.ref(l_ptr, (G,)), l)
         tl.store(al.ref(o_ptr, (G, HEAD_DIM)), O)

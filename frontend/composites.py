@@ -6,29 +6,28 @@ takes beside the running tile is made ready outside: in the type of the tile, an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Literal
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Block, SSAValue
 from xdsl.ir import Region as Body
 
 from ..dialects import tl
 from ..dialects.elementwise import ELEMENTWISE
-from ..dialects.errors import AhbmcError
 from . import operators
-from .builtin import Builtin, known, row
+from .builtin import Builtin, row
+from .contracts import contract_of, recipes
 from .emit import Emitter
 from .products import check_operands, result_type
+from .records import LOAD, at, check_entries, name_of, unknown
 from .types import BlockType, DType, TypeFault, float32, ir_type
-from .values import Entry, Item, Record, Region, Value, describe
+from .values import Entry, Item, Record, Region, Value, Written, describe
 
 Head = Literal["gemm", "math"]
 _HEADS: Mapping[str, Head] = {"gemm": "gemm", "math": "math"}
 _SCOPES: Mapping[Head, str] = {"gemm": "output_tile", "math": "once"}
-_LOAD = "load it first, as in tl.load(al.ref(...))"
 
 
 # Ops on the running tile --------------------------------------------------------------------------
@@ -89,22 +88,42 @@ EPILOGUE: tuple[str, ...] = (*_OPS, "relu", "cast")
 
 @dataclass
 class _Body:
-    """The body under construction; `inputs` are the values of outside that it takes, in order."""
+    """The body under construction. `inputs` are the values of outside that it takes, in order, `now` is what stands for
+    each of them, `written` are the operands that a recipe writes.
+    """
 
     emit: Emitter
     head: Head
     block: Block = field(default_factory=Block)
-    inputs: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    inputs: list[SSAValue] = field(default_factory=list[SSAValue])
+    now: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    written: list[Entry] = field(default_factory=list[Entry])
 
     def take(self, ssa: SSAValue) -> SSAValue:
-        """What stands for a value of outside."""
-        if ssa not in self.inputs:
-            self.inputs[ssa] = self.block.insert_arg(ssa.type, len(self.block.args))
-            self.inputs[ssa].name_hint = ssa.name_hint
-        return self.inputs[ssa]
+        """What stands for a value of outside, as the ops so far have left it."""
+        if ssa not in self.now:
+            self.inputs.append(ssa)
+            self.now[ssa] = self.block.insert_arg(ssa.type, len(self.block.args))
+            self.now[ssa].name_hint = ssa.name_hint
+        return self.now[ssa]
 
     def value(self, value: Value) -> Value:
         return Value(self.take(value.ssa), value.type)
+
+    def recipe(self, record: Record, name: str, dtype: DType) -> Value:
+        """The primary output of a recipe, which the GEMM takes as its a; `dtype` is the type of b."""
+        contract = contract_of(name)
+        check_entries(self.emit, record, name, contract.operands, "once", contract.choices)
+        operands = contract.operands_of(self.emit, record)
+        inputs = [self.take(v.ssa) for v in operands.values()]
+        with self.emit.inside(self.block):
+            op, types = contract.lower(self.emit, record, operands, inputs, dtype)
+        for n, result in zip(contract.written, op.outputs, strict=False):
+            self.now[operands[n].ssa] = result
+            self.written.append(record.entries[n])
+        primary = op.outputs[-1]
+        self.now[primary] = primary
+        return Value(primary, types[-1])
 
     def product(self, a: Value | Region, b: Value | Region) -> Value:
         """The GEMM of blocks (which lie in TCM) and regions (which are streamed)."""
@@ -128,15 +147,18 @@ class _Body:
     def apply(self, record: Record, tile: Value) -> Value:
         """The tile after one op of the epilogue."""
         emit = self.emit
-        name = _name_of(emit, record)
+        name = name_of(emit, record)
         if name in ("gemm", "dot"):
             raise emit.fail(
                 "two GEMMs in one composite, which has one at most", "issue a second al.composite", site=record.site
             )
+        if name in recipes():
+            message, hint = f"{name} is a recipe of a prologue", f"an epilogue takes ops: {', '.join(EPILOGUE)}"
+            raise emit.fail(message, hint, site=record.entries["op"].site)
         if name not in EPILOGUE:
-            raise _unknown(emit, record, "op", name, EPILOGUE)
+            raise unknown(emit, record, "op", name, EPILOGUE)
         taken = {"cast": "to", "relu": None}.get(name, _OPS[name].operand if name in _OPS else None)
-        _check_entries(emit, record, name, () if taken is None else (taken,), _SCOPES[self.head])
+        check_entries(emit, record, name, () if taken is None else (taken,), _SCOPES[self.head])
         if name == "cast":
             return self._cast(record.entries["to"], tile)
         other = tile
@@ -146,7 +168,7 @@ class _Body:
             assert isinstance(tile.element, DType)
             other = self.value(emit.constant(0, tile.element, tile.shape))
         with emit.inside(self.block):
-            return _at(emit, record, lambda: _OPS["max" if name == "relu" else name].make(emit, tile, other))
+            return at(emit, record, lambda: _OPS["max" if name == "relu" else name].make(emit, tile, other))
 
     def _cast(self, entry: Entry, tile: Value) -> Value:
         dtype = entry.item
@@ -154,7 +176,7 @@ class _Body:
             message = f"'to' of cast: a type such as tl.float16 is needed, not {describe(dtype)}"
             raise self.emit.fail(message, site=entry.site)
         with self.emit.inside(self.block):
-            return _at(self.emit, entry, lambda: self.emit.cast(tile, dtype))
+            return at(self.emit, entry, lambda: self.emit.cast(tile, dtype))
 
     def _beside(self, entry: Entry, what: str, tile: Value) -> Value:
         """What an op takes beside the tile, of its type and shape."""
@@ -162,7 +184,7 @@ class _Body:
         def ready() -> Value:
             item = entry.item
             if isinstance(item, Region):
-                raise TypeFault(f"{what} is {describe(item)}; ops beside the GEMM take blocks in TCM", _LOAD)
+                raise TypeFault(f"{what} is {describe(item)}; ops beside the GEMM take blocks in TCM", LOAD)
             assert isinstance(tile.element, DType)
             if not isinstance(item, Value | bool | int | float) or (isinstance(item, Value) and item.is_pointer):
                 raise TypeFault(f"{what}: a block or a number is needed, not {describe(item)}")
@@ -171,7 +193,7 @@ class _Body:
             except TypeFault as fault:
                 raise TypeFault(f"{what}: {fault}", fault.hint) from None
 
-        return self.value(_at(self.emit, entry, ready))
+        return self.value(at(self.emit, entry, ready))
 
     def finish(self, tile: Value, out: Value | Region | None) -> Item:
         """Insert the composite; its output handle: a block in TCM, or the region that it has written."""
@@ -179,60 +201,29 @@ class _Body:
             raise TypeFault(
                 f"'out' has the shape {list(out.shape)}, the result {list(tile.shape)}", "give an output of this shape"
             )
-        results: list[Attribute] = []
+        # What a recipe writes, but for the block that the tile goes to.
+        beside = [
+            e
+            for e in self.written
+            if isinstance(e.item, Value) and not (isinstance(out, Value) and e.item.ssa is out.ssa)
+        ]
+        given = [Value(self.now[e.item.ssa], e.item.type) for e in beside if isinstance(e.item, Value)]
         with self.emit.inside(self.block):
             if out is not None:
                 assert isinstance(out.element, DType)
                 tile = self.emit.cast(tile, out.element)
             if isinstance(out, Region):
                 self.emit.insert(tl.StoreRegionOp(self.take(out.ssa), tile.ssa))
-                self.emit.insert(tl.YieldOp())
             else:
                 if out is not None:
                     tile = self.emit.make(tl.CopyToOp(tile.ssa, self.take(out.ssa)), tile.type)
-                self.emit.insert(tl.YieldOp(tile.ssa))
-                results.append(tile.ssa.type)
-        op = tl.CompositeOp(list(self.inputs), results, Body(self.block), stage="none", as_written=True)
+                given.append(tile)
+            self.emit.insert(tl.YieldOp(*(v.ssa for v in given)))
+        op = tl.CompositeOp(self.inputs, [v.ssa.type for v in given], Body(self.block), stage="none", as_written=True)
         self.emit.insert(op)
-        return out if isinstance(out, Region) else Value(op.outputs[0], tile.type)
-
-
-def _at(emit: Emitter, place: Record | Entry, make: Callable[[], Value]) -> Value:
-    """What `make` makes; a fault of it is reported at `place`."""
-    try:
-        return make()
-    except TypeFault as fault:
-        raise emit.fail(f"composite: {fault}", fault.hint, site=place.site) from None
-
-
-def _name_of(emit: Emitter, record: Record) -> str:
-    entry = record.entries.get("op")
-    if entry is None:
-        raise emit.fail("an op without a name", 'name it, as in {"op": "add", "other": x}', site=record.site)
-    if not isinstance(entry.item, str):
-        raise emit.fail(f"an op is named by a string, not by {describe(entry.item)}", site=entry.site)
-    return entry.item
-
-
-def _unknown(emit: Emitter, record: Record, what: str, name: str, names: Iterable[str]) -> AhbmcError:
-    near = get_close_matches(name, names, n=1, cutoff=0.6)
-    hint = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(names)}"
-    return emit.fail(f"there is no {what} '{name}'", hint, site=record.entries["op"].site)
-
-
-def _check_entries(emit: Emitter, record: Record, name: str, needed: tuple[str, ...], scope: str) -> None:
-    """Refuse operands that an op does not have, and those that are missing."""
-    takes = f"{name} takes {', '.join(repr(n) for n in needed)}" if needed else f"{name} takes no operand"
-    for given, entry in record.entries.items():
-        if given == "scope":
-            if known(entry.item) != scope:
-                hint = f"leave 'scope' out: here it is '{scope}'"
-                raise emit.unsupported(f"{name} with scope {describe(entry.item)}", hint, site=entry.site)
-        elif given != "op" and given not in needed:
-            raise emit.fail(f"{name} has no operand '{given}'", takes, site=entry.site)
-    for missing in needed:
-        if missing not in record.entries:
-            raise emit.fail(f"{name} needs an operand '{missing}'", takes, site=record.site)
+        handles = [Value(ssa, v.type) for ssa, v in zip(op.outputs, given, strict=True)]
+        names = {e.name: v for e, v in zip(beside, handles, strict=False) if e.name is not None}
+        return Written(out if isinstance(out, Region) else handles[-1], names)
 
 
 # The call -----------------------------------------------------------------------------------------
@@ -254,20 +245,38 @@ def _composite(
         )
     body = _Body(emit, head)
     output = _output(out)
-    if prologue:
-        raise emit.unsupported("a prologue", "leave it out", site=prologue[0].site)
     if head == "gemm":
-        left, right = _matrix("a", a), _matrix("b", b)
+        right = _matrix("b", b)
+        left = _matrix("a", a) if not prologue else _primary(body, prologue, a, right)
         if isinstance(output, Value) and output.ssa in (left.ssa, right.ssa):
             raise TypeFault(
                 "'out' is an operand of the product, which is still read while it is written", "write to another block"
             )
         tile = body.product(left, right)
+    elif prologue:
+        raise emit.fail("a recipe without a GEMM that takes what it makes", 'write op="gemm"', site=prologue[0].site)
     else:
         tile = body.value(_math_operand(a, b, epilogue))
     for record in epilogue:
         tile = body.apply(record, tile)
     return body.finish(tile, output)
+
+
+def _primary(body: _Body, prologue: tuple[Record, ...], a: Item, b: Value | Region) -> Value:
+    """What the recipe of a prologue makes for the GEMM."""
+    emit, (record, *more) = body.emit, prologue
+    if more:
+        raise emit.fail("two recipes before one GEMM", "issue a second al.composite", site=more[0].site)
+    if a is not None:
+        raise TypeFault("'a' beside a prologue, whose recipe makes the GEMM's 'a'", "leave out one of the two")
+    name = name_of(emit, record)
+    if name in EPILOGUE:
+        message, hint = f"{name} is an op of an epilogue", f"a prologue takes a recipe: {', '.join(recipes())}"
+        raise emit.fail(message, hint, site=record.entries["op"].site)
+    if name not in recipes():
+        raise unknown(emit, record, "recipe", name, recipes())
+    assert isinstance(b.element, DType)
+    return body.recipe(record, name, b.element)
 
 
 def _output(out: Item) -> Value | Region | None:
@@ -290,7 +299,7 @@ def _math_operand(a: Item, b: Item, epilogue: tuple[Record, ...]) -> Value:
             "op 'math' takes one block, as 'a'", 'name the other one in the epilogue, as in {"op": "add", "other": x}'
         )
     if isinstance(a, Region):
-        raise TypeFault(f"'a' is {describe(a)}; op 'math' takes a block in TCM", _LOAD)
+        raise TypeFault(f"'a' is {describe(a)}; op 'math' takes a block in TCM", LOAD)
     if not isinstance(a, Value) or not a.is_block or a.is_pointer:
         raise TypeFault(f"op 'math' takes a block as 'a', not {describe(a)}")
     if not epilogue:

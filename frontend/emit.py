@@ -8,7 +8,7 @@ to shape as Triton does; operators and functions build on that.
 from __future__ import annotations
 
 import struct
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import cast
@@ -39,7 +39,7 @@ from .types import (
     uint64,
     with_element,
 )
-from .values import Item, Value, describe
+from .values import Item, JitFunction, Value, describe
 
 _OPERATIONS: dict[str, type[Operation]] = {o.name: o for d in (arith.Arith, math.Math, tl.TL) for o in d.operations}
 
@@ -62,6 +62,8 @@ class Emitter:
         # name of the one that the user has called.
         self.pinned: Site | None = None
         self.library: str | None = None
+        # Lowers a function of the library in place of a call; whoever evaluates expressions sets it.
+        self.call: Callable[[JitFunction, Mapping[str, Item]], Item] = _no_calls
 
     # Places ---------------------------------------------------------------------------------------
 
@@ -224,6 +226,10 @@ class Emitter:
 
     def compare(self, predicate: str, a: Value, b: Value) -> Value:
         return self.make(tl.CmpOp(predicate, a.ssa, b.ssa), with_element(a.type, int1))
+
+
+def _no_calls(function: JitFunction, given: Mapping[str, Item]) -> Item:
+    raise AssertionError(f"{function.name} is called where no function can be lowered")
 
 
 def _scalar(number: Number, dtype: DType, kind: Attribute) -> FloatAttr | IntegerAttr[IntegerType]:

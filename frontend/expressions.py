@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +18,7 @@ from .calls import Argument, Arguments, call_builtin, check_defined
 from .emit import Emitter, Site
 from .module import Module
 from .types import DType, TypeFault
-from .values import Entry, FileModule, Item, JitFunction, Method, Namespace, Opaque, Record, Value, describe
+from .values import Entry, FileModule, Item, JitFunction, Method, Namespace, Opaque, Record, Value, Written, describe
 
 
 @dataclass
@@ -38,6 +38,7 @@ class Expressions(ABC):
 
     def __init__(self, emit: Emitter, frame: Frame):
         self.emit = emit
+        emit.call = self._library_call
         self.frame = frame
         self._table: dict[type[Any], Callable[[Any], Item]] = {
             syntax.Name: self._name,
@@ -58,6 +59,11 @@ class Expressions(ABC):
     @abstractmethod
     def inline(self, function: JitFunction, arguments: Arguments) -> Item:
         """The result of a function of the kernel language, lowered in place."""
+
+    def _library_call(self, function: JitFunction, given: Mapping[str, Item]) -> Item:
+        """The result of a function of the library, for a builtin that is built on it."""
+        named = {name: Argument(item, self.emit.site) for name, item in given.items()}
+        return self.inline(function, Arguments((), named))
 
     # Places ---------------------------------------------------------------------------------------
 
@@ -333,6 +339,9 @@ class Expressions(ABC):
             function = function.function
         self.at(node)
         result = self.call(function, arguments, node)
+        if isinstance(result, Written):
+            self.frame.names |= result.names
+            result = result.item
         if isinstance(function, Builtin) and function.writes is not None:
             self._rebind(node, function, result)
         return result

@@ -10,6 +10,7 @@ from xdsl.dialects import scf
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from ..dialects import tl
+from .contracts import contract_of
 from .values import Item, Value, parts
 
 
@@ -60,6 +61,9 @@ def _in_place_of(value: SSAValue) -> SSAValue | None:
         case tl.CompositeOp():
             inside = home_of(_end(op.body.block).operands[number])
             return op.inputs[inside.index] if isinstance(inside, BlockArgument) else None
+        case tl.RecipeOp():
+            written = contract_of(op.recipe.data).written_inputs
+            return op.inputs[written[number]] if number < len(written) else None
         case scf.ForOp():
             end, argument = _end(op.body.block), op.body.block.args[number + 1]
             return op.iter_args[number] if home_of(end.operands[number]) is argument else None

@@ -7,6 +7,7 @@ classes below where it has not. A `Value` is a kernel-time scalar, pointer or bl
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
@@ -163,6 +164,14 @@ class Record:
     site: Site
 
 
+@dataclass(frozen=True, eq=False)
+class Written:
+    """What a function gives that writes operands: its result, and the values that names stand for from now on."""
+
+    item: Item
+    names: Mapping[str, Value]
+
+
 @dataclass(frozen=True)
 class ScratchScope:
     """`al.scratch_scope()`, which only `with` can open."""
@@ -190,6 +199,7 @@ Item: TypeAlias = Union[
     Method,
     Iteration,
     Record,
+    Written,
     ScratchScope,
     Undefined,
     "Builtin",
@@ -255,6 +265,8 @@ def describe(item: Item) -> str:
             return "a method"
         case Iteration():
             return "a range"
+        case Written():
+            return describe(item.item)
         case Record():
             return "a dictionary"
         case ScratchScope():

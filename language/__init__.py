@@ -392,7 +392,8 @@ def ref(pointer: Any, shape: Any, strides: Any = None) -> Any:
 def composite(op: str, a: Any = None, b: Any = None, out: Any = None, prologue: Any = (), epilogue: Any = ()) -> Any:
     """One composite command: a GEMM of `a` and `b` (op "gemm") or the block `a` (op "math"), then the `epilogue`.
 
-    Blocks lie in TCM, regions are streamed. `out` is a region, a block that is written in place, or left out.
+    Blocks lie in TCM, regions are streamed. `prologue` is a recipe, whose primary output is then `a`. `out` is a
+    region, a block that is written in place, or left out.
     """
     _outside("composite")
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from ahbmc.dialects import ahbm
+from ahbmc.frontend.contracts import contract_of, recipes
 from ahbmc.passes import build_pipeline, run_pipeline
 from ahbmc.passes.analysis.scratch import size_of
+from ahbmc.passes.recipes import RECIPES
 from support_frontend import FILE, compiled, ran, report
 
 BLOCK = "a = tl.zeros((B,), tl.float32)\n"
@@ -52,6 +56,10 @@ CASES: list[tuple[str, str, str, str, str, str]] = [
     ("a message to another PE", "al.send(x)", "6:8", "send", "not supported in a kernel: ahbmc.language.send", "HBM"),
 ]  # fmt: skip
 
+MERGE = "{'op': 'softmax_merge', 's': w, 'm': v, 'l': u, 'O': o}"
+WITH_Q, WITH_BASE, WITH_SCOPE = (
+    MERGE.replace("}", f", {more}}}") for more in ("'q': w", "'base': '10'", "'scope': 'k_tile'")
+)
 # The same; every body is one call of `al.composite` with these arguments, after blocks a [16, 32], b [32, 16], r and w.
 COMPOSITES: list[tuple[str, str, str, str, str]] = [
     ("an op that is none", "op='conv', a=a, b=b", "al.composite(op='conv', a=a, b=b)",
@@ -109,6 +117,39 @@ COMPOSITES: list[tuple[str, str, str, str, str]] = [
     ("a spread dictionary", "op='gemm', a=a, b=b, epilogue=[{**w}]", "w", "`**` in a dictionary", "name the operands"),
     ("a function of integers", "op='gemm', a=tl.zeros((8, 8), tl.int8), b=tl.zeros((8, 8), tl.int8), "
      "epilogue=[{'op': 'exp'}]", "{'op': 'exp'}", "exp of i32", "cast"),
+    ("a and a prologue", f"op='gemm', a=w, b=b, prologue=[{MERGE}]",
+     f"al.composite(op='gemm', a=w, b=b, prologue=[{MERGE}])",
+     "'a' beside a prologue", "leave out one"),
+    ("two recipes", f"op='gemm', b=a, prologue=[{MERGE}, {MERGE}]", MERGE, "two recipes before one GEMM", "a second"),
+    ("a recipe without GEMM", f"op='math', a=a, prologue=[{MERGE}]", MERGE, "a recipe without a GEMM", 'op="gemm"'),
+    ("an unknown recipe", "op='gemm', b=a, prologue=[{'op': 'softmax_merg'}]", "'softmax_merg'",
+     "there is no recipe 'softmax_merg'", "did you mean 'softmax_merge'?"),
+    ("an op for a recipe", "op='gemm', b=a, prologue=[{'op': 'add', 'other': w}]", "'add'",
+     "add is an op of an epilogue", "softmax_merge"),
+    ("a recipe for an op", "op='gemm', a=a, b=b, epilogue=[{'op': 'softmax_merge', 's': w}]", "'softmax_merge'",
+     "softmax_merge is a recipe of a prologue", "add, sub"),
+    ("a recipe without an operand", "op='gemm', b=a, prologue=[{'op': 'softmax_merge', 's': w, 'm': v, 'l': u}]",
+     "{'op': 'softmax_merge', 's': w, 'm': v, 'l': u}", "softmax_merge needs an operand 'O'", "'s', 'm', 'l', 'O'"),
+    ("an operand that the recipe has not", f"op='gemm', b=a, prologue=[{WITH_Q}]", "w",
+     "softmax_merge has no operand 'q'", "'s', 'm', 'l', 'O'"),
+    ("an operand of a recipe in HBM", f"op='gemm', b=a, prologue=[{MERGE.replace(': w', ': r')}]", "r",
+     "'s' of softmax_merge is a region of fp32 [16, 16]; the operands of a recipe must lie in TCM", "tl.load"),
+    ("a number for an operand of a recipe", f"op='gemm', b=a, prologue=[{MERGE.replace(': v', ': 0.0')}]", "0.0",
+     "'m' of softmax_merge is a block, not the number 0.0", ""),
+    ("an operand of a recipe that does not fit", f"op='gemm', b=a, prologue=[{MERGE.replace(': v', ': w')}]", "w",
+     "'m' of softmax_merge has the shape [16, 16], not [M]; M is 16 by 's'", "ahbmc recipes"),
+    ("an operand of a recipe of another type",
+     f"op='gemm', b=a.to(tl.float16), prologue=[{MERGE.replace(': w', ': w.to(tl.float64)')}]", "v",
+     "'m' of softmax_merge is a block <[16], fp32>, and the recipe leaves a block <[16], fp64> in it",
+     "of this type"),
+    ("a written operand without name", f"op='gemm', b=a, prologue=[{MERGE.replace(': v', ': v + 1.0')}]", "v + 1.0",
+     "'m' of softmax_merge is written, so it must be a name", ""),
+    ("a written operand twice", f"op='gemm', b=a, prologue=[{MERGE.replace(': u', ': v')}]", "v",
+     "'m' of softmax_merge is written, and is another operand too", "a block of its own"),
+    ("a base that is none", f"op='gemm', b=a, prologue=[{WITH_BASE}]", "'10'",
+     "'base' of softmax_merge is the string '10'", "'e', '2'"),
+    ("another scope of a recipe", f"op='gemm', b=a, prologue=[{WITH_SCOPE}]",
+     "'k_tile'", "softmax_merge with scope the string 'k_tile'", "here it is 'once'"),
     ("MATH without ops", "op='math', a=a", "al.composite(op='math', a=a)", "a composite without ops", "epilogue="),
     ("MATH with b", "op='math', a=a, b=a, epilogue=[{'op': 'exp'}]",
      "al.composite(op='math', a=a, b=a, epilogue=[{'op': 'exp'}])", "op 'math' takes one block", "in the epilogue"),
@@ -123,11 +164,11 @@ COMPOSITES: list[tuple[str, str, str, str, str]] = [
 @pytest.mark.parametrize(("shows", "call", "marked", "message", "hint"), COMPOSITES, ids=[c[0] for c in COMPOSITES])
 def test_a_composite_that_is_none_is_one_error(shows: str, call: str, marked: str, message: str, hint: str) -> None:
     """At the operand that is wrong, or else at the call."""
-    blocks = (("a", 16, 32), ("b", 32, 16), ("w", 16, 16))
-    body = "".join(f"{name} = tl.zeros(({m}, {n}), tl.float32)\n" for name, m, n in blocks)
+    blocks = (("a", "16, 32"), ("b", "32, 16"), ("w", "16, 16"), ("v", "16,"), ("u", "16,"), ("o", "16, 32"))
+    body = "".join(f"{name} = tl.zeros(({shape}), tl.float32)\n" for name, shape in blocks)
     lines = report(f"{body}r = al.ref(x, (16, 16))\nal.composite({call})").splitlines()
     caret = lines[2]
-    assert lines[0].startswith(f"{FILE}:10:") and message in lines[0]
+    assert lines[0].startswith(f"{FILE}:13:") and message in lines[0]
     assert lines[1][caret.index("^") : caret.rindex("^") + 1] == marked
     assert hint in "\n".join(lines[3:])
     assert sum("error:" in line for line in lines) == 1
@@ -169,6 +210,19 @@ KEPT: list[tuple[str, str, list[float]]] = [
 @pytest.mark.parametrize(("shows", "body", "expected"), KEPT, ids=[c[0] for c in KEPT])
 def test_what_outlives_a_scope(shows: str, body: str, expected: list[float]) -> None:
     assert ran(body)[: len(expected)] == expected
+
+
+@pytest.mark.parametrize("name", recipes())
+def test_a_recipe_means_what_its_rows_do(name: str) -> None:
+    """Operands, axes, what is written, and choices are those of the rows; tests of kernels compare values."""
+    contract, recipe = contract_of(name), RECIPES[name]
+    assert set(contract.choices) == set(recipe.parameters)
+    for choice in itertools.product(*contract.choices.values()):
+        params = dict(zip(contract.choices, choice, strict=True))
+        assert params in recipe.every_choice()
+        assert contract.operands == recipe.inputs(params)
+    assert contract.written == recipe.written and recipe.place == "before"
+    assert all(axes == recipe.axes[operand] for operand, axes in contract.axes.items())
 
 
 def scratch_of(body: str) -> int:

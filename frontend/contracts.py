@@ -1,0 +1,144 @@
+"""The recipes that a composite may begin with, as a kernel sees them: contract and meaning of each, from `recipes.tl`.
+
+Their rows, which are what is issued, are in passes/recipes.py; a test holds both to each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from xdsl.ir import Block, Region, SSAValue
+
+from ..dialects import tl
+from . import syntax
+from .builtin import known
+from .emit import Emitter
+from .records import LOAD
+from .text import Text
+from .types import DType, Type
+from .values import Entry, Item, JitFunction, Record, Value, describe
+from .values import Region as HbmRegion
+
+
+@cache
+def recipes() -> Mapping[str, JitFunction]:
+    """The functions of `recipes.tl`, by name."""
+    from .module import Module  # a lazy table; module.py builds on this file
+
+    text = files(__package__ or "ahbmc.frontend").joinpath("recipes.tl").read_text(encoding="utf-8")
+    module = Module(Text("recipes.tl", text), library=True)
+    return {name: function for name in module.kernels if (function := module.function(name)) is not None}
+
+
+@dataclass(frozen=True)
+class Contract:
+    """What a recipe takes: operands in order with the names of their axes, which of them it writes, and what can be
+    chosen, the first choice being the one that stands if none is given.
+    """
+
+    name: str
+    axes: Mapping[str, tuple[str, ...]]
+    written: tuple[str, ...]
+    choices: Mapping[str, tuple[str, ...]]
+
+    @property
+    def operands(self) -> tuple[str, ...]:
+        return tuple(self.axes)
+
+    @property
+    def written_inputs(self) -> tuple[int, ...]:
+        """Numbers of the operands that are written."""
+        return tuple(self.operands.index(name) for name in self.written)
+
+    def operands_of(self, emit: Emitter, record: Record) -> dict[str, Value]:
+        """The operands that a call gives. Raises AhbmcError at the first that is none."""
+        found: dict[str, Value] = {}
+        sizes: dict[str, tuple[int, str]] = {}
+        for name, axes in self.axes.items():
+            entry = record.entries[name]
+            value = found[name] = self._block(emit, name, entry)
+            wanted = [sizes.get(axis, (size, name))[0] for axis, size in zip(axes, value.shape, strict=False)]
+            if len(axes) != len(value.shape) or wanted != list(value.shape):
+                sources = ", ".join(f"{a} is {size} by '{of}'" for a, (size, of) in sizes.items() if a in axes)
+                message = f"'{name}' of {self.name} has the shape {list(value.shape)}, not [{', '.join(axes)}]"
+                raise emit.fail(f"{message}{f'; {sources}' if sources else ''}", _LISTED, site=entry.site)
+            sizes |= {axis: (size, name) for axis, size in zip(axes, value.shape, strict=True) if axis not in sizes}
+        self._check_written(emit, record, found)
+        return found
+
+    def _block(self, emit: Emitter, name: str, entry: Entry) -> Value:
+        item, what = entry.item, f"'{name}' of {self.name}"
+        if isinstance(item, HbmRegion):
+            message = f"{what} is {describe(item)}; the operands of a recipe must lie in TCM"
+            raise emit.fail(message, LOAD, site=entry.site)
+        if not isinstance(item, Value) or not item.is_block or item.is_pointer:
+            raise emit.fail(f"{what} is a block, not {describe(item)}", _LISTED, site=entry.site)
+        return item
+
+    def _check_written(self, emit: Emitter, record: Record, operands: Mapping[str, Value]) -> None:
+        """What a recipe writes has a name, which goes on with what is written, and is no other operand."""
+        for name in self.written:
+            entry, what = record.entries[name], f"'{name}' of {self.name} is written"
+            if entry.name is None:
+                raise emit.fail(f"{what}, so it must be a name", site=entry.site)
+            if sum(v.ssa is operands[name].ssa for v in operands.values()) > 1:
+                raise emit.fail(f"{what}, and is another operand too", "give it a block of its own", site=entry.site)
+
+    def lower(
+        self, emit: Emitter, record: Record, operands: Mapping[str, Value], inputs: Sequence[SSAValue], dtype: DType
+    ) -> tuple[tl.RecipeOp, list[Type]]:
+        """Insert the recipe of `inputs`, which stand for the operands; the op and the types of its results."""
+        chosen = {name: self._choice(emit, name, record.entries.get(name)) for name in self.choices}
+        block = Block(arg_types=[v.ssa.type for v in operands.values()])
+        given: dict[str, Item] = {**chosen, "dtype": dtype}
+        for (name, value), arg in zip(operands.items(), block.args, strict=True):
+            arg.name_hint, given[name] = name, Value(arg, value.type)
+        with emit.inside(block):
+            made = emit.call(recipes()[self.name], given)
+            results = [v for v in made if isinstance(v, Value)] if isinstance(made, tuple) else []
+            emit.insert(tl.YieldOp(*(v.ssa for v in results)))
+        for name, result in zip(self.written, results, strict=False):
+            if result.type != operands[name].type:
+                message = f"'{name}' of {self.name} is {describe(operands[name])}, and the recipe leaves "
+                site = record.entries[name].site
+                raise emit.fail(f"{message}{describe(result)} in it", "give it a block of this type", site=site)
+        types = [v.ssa.type for v in results]
+        op = tl.RecipeOp(self.name, chosen, inputs, types, Region(block))
+        emit.insert(op)
+        return op, [v.type for v in results]
+
+    def _choice(self, emit: Emitter, name: str, entry: Entry | None) -> str:
+        values = self.choices[name]
+        if entry is None:
+            return values[0]
+        chosen = known(entry.item)
+        if not isinstance(chosen, str) or chosen not in values:
+            hint = f"it is one of {', '.join(repr(v) for v in values)}"
+            raise emit.fail(f"'{name}' of {self.name} is {describe(chosen)}", hint, site=entry.site)
+        return chosen
+
+
+_LISTED = "`ahbmc recipes` lists the operands of each"
+
+
+@cache
+def contract_of(name: str) -> Contract:
+    """The contract that the parameters and the `return` of a function of `recipes.tl` state."""
+    tree = recipes()[name].tree
+    axes: dict[str, tuple[str, ...]] = {}
+    choices: dict[str, tuple[str, ...]] = {}
+    for parameter in tree.parameters:
+        match parameter.annotation:
+            case syntax.Constant(value=str(named)):
+                axes[parameter.name] = tuple(named.split())
+            case syntax.Sequence(items=items):
+                choices[parameter.name] = tuple(str(i.value) for i in items if isinstance(i, syntax.Constant))
+            case _:
+                assert parameter.name == "dtype", parameter.name
+    last = tree.body[-1]
+    assert isinstance(last, syntax.Return) and isinstance(last.value, syntax.Sequence)
+    returned = [item.id for item in last.value.items if isinstance(item, syntax.Name)]
+    return Contract(name, axes, tuple(n for n in returned if n in axes), choices)
