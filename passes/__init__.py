@@ -29,6 +29,7 @@ PASS_NAMES = (
     "dot-accumulate",
     "raise-regions",
     "drop-dead-iter-args",
+    "fold-batches",
     "raise-k-loops",
     "shrink-regions",
     "match-recipes",

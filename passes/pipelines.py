@@ -60,6 +60,7 @@ _AHEAD: tuple[Entry, ...] = (
 """What lets iterations overlap."""
 
 _GEMMS: tuple[Entry, ...] = (
+    Entry("fold-batches", "before it, as one product with more rows is a GEMM and a batch of products is none"),
     Entry("raise-k-loops", "a loop that only accumulates is one GEMM, whose operands stream"),
     Entry("canonicalize", "takes out the loads whose loops are gone"),
     Entry("cse"),

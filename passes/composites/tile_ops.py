@@ -156,13 +156,13 @@ def do_to_block(tiles: Region, name: str, block: SSAValue, insert: Callable[[Ope
 
 
 def without_ops(tiles: Region, name: str) -> Region | None:
-    """`tiles` with the ops on one operand done already; None if no ops are left."""
+    """`tiles`, which belong to no op yet, once the ops on one operand are done already; None if no ops are left."""
     position = "ab".index(name)
     if not any(ops_on(tiles, other) for other in "ab" if other != name):
+        tiles.drop_all_references()
         return None
-    left = tiles.clone()
-    body = left.block
-    done = _last(tiles.block).operands[position].type
+    body = tiles.block
+    done = _last(body).operands[position].type
     argument = body.insert_arg(done, position)
     _last(body).operands[position] = argument
     for op in reversed([op for op in body.ops if op is not _last(body)]):
@@ -170,4 +170,4 @@ def without_ops(tiles: Region, name: str) -> Region | None:
             op.detach()
             op.erase()
     body.erase_arg(body.args[position + 1])
-    return left
+    return tiles

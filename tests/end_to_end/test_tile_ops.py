@@ -4,6 +4,7 @@ values through every pass, and what is read.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ for k in range(0, K, 64):
     {0}
 tl.store(o + rm[:, None] * N + rn[None, :], acc, mask=(rm[:, None] < M) & (rn[None, :] < N))
 """
-OPS: dict[str, tuple[str, str, Any]] = {
+OPS: dict[str, tuple[str, str, Callable[[Array, Array, Array], Array]]] = {
     "cast": ("i8", "acc += tl.dot(x, y.to(tl.float16))", lambda a, b, s: a @ b),
     "from an 8-bit float": ("fp8e5", "acc += tl.dot(x, y.to(tl.float16))", lambda a, b, s: a @ b),
     "zero and scale per column": (
