@@ -73,6 +73,15 @@ def _erf(x: Array) -> Array:
     return np.vectorize(math.erf, otypes=[np.float64])(x)
 
 
+def _gelu_tanh(x: Array) -> Array:
+    return 0.5 * x * (1.0 + np.tanh(math.sqrt(2.0 / math.pi) * (x + 0.044715 * x**3)))
+
+
+def _logsumexp(x: Array, axis: int = -1) -> Array:
+    top = np.max(x, axis=axis, keepdims=True)
+    return np.squeeze(top, axis) + np.log(np.sum(np.exp(x - top), axis=axis))
+
+
 def _transpose(x: Array) -> Array:
     return np.swapaxes(x, -1, -2)
 
@@ -140,6 +149,8 @@ REFERENCES: dict[str, Reference] = {
     "gelu": Reference(
         "x * normal distribution(x), by erf", _unary(lambda x: 0.5 * x * (1.0 + _erf(x / math.sqrt(2.0))))
     ),
+    "gelu_tanh": Reference("gelu by the tangent", _unary(_gelu_tanh)),
+    "logsumexp": Reference("logarithm of the sum of e ** x along an axis", _logsumexp),
     "sum": Reference("sum over an axis, or over all", _sum),
     "mean": Reference("mean over an axis, or over all", _mean),
     "max": Reference("maximum over an axis, or over all", _max),

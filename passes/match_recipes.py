@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import AnyFloat, ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ..backend_sim.target.machine import Machine
@@ -21,7 +22,8 @@ from .composites.iteration_cost import single_ops_are_faster
 from .composites.loaded_ahead import InLoops, loaded_ahead, loop_of
 from .composites.recipe_match import Match, Refused, match_recipe
 from .composites.recipe_wrap import wrap
-from .recipes import RECIPES, Recipe
+from .recipe import Recipe
+from .recipes import RECIPES
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,15 @@ class MatchRecipesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = machine_of(op)
         for dot in [each for each in op.walk() if isinstance(each, tl.DotOp)]:
-            if not dot.is_batch:
+            if not dot.is_batch and not isinstance(dot.parent_op(), tl.CompositeOp):
                 self._before(dot, op, machine)
+        # Of two products that meet the later one goes on with what the other has made.
+        for product in reversed([each for each in op.walk() if isinstance(each, tl.DotOp | tl.GemmOp)]):
+            if not isinstance(product.parent_op(), tl.CompositeOp):
+                self._on_tiles(product, op)
+        for block in dict.fromkeys(b for each in op.walk() if isinstance(each, tl.ReduceOp) and (b := each.parent)):
+            if not isinstance(block.parent_op(), tl.RecipeOp):
+                self._after(block, op)
 
     def _before(self, dot: tl.DotOp, module: ModuleOp, machine: Machine) -> None:
         """The first recipe that makes the `a` of a product."""
@@ -72,6 +81,39 @@ class MatchRecipesPass(ModulePass):
                 return
         for refusal in refusals:
             remark(module, self.name, "recipe", "refused", refusal, location)
+
+    def _on_tiles(self, product: tl.DotOp | tl.GemmOp, module: ModuleOp) -> None:
+        """The first recipe that goes on with the tiles of a product, or with what lane by lane becomes of them."""
+        block = product.parent
+        assert block is not None
+        for recipe in [r for r in RECIPES.values() if r.place == "tile" and _has_functions(r, block)]:
+            for tile in _tiles_of(product):
+                match = _match_tile(recipe, tile, block)
+                if match is not None and self._join(match, product, block, module):
+                    return
+
+    def _after(self, block: Block, module: ModuleOp) -> None:
+        """Recipes that need no product."""
+        for recipe in [r for r in RECIPES.values() if r.place == "after"]:
+            if not _has_functions(recipe, block):
+                continue
+            try:
+                match = match_recipe(recipe, block, Terms(block), {}, {})
+            except Refused:
+                continue
+            self._join(match, match.results[-1].owner, block, module)
+
+    def _join(self, match: Match, at: Operation | Block, block: Block, module: ModuleOp) -> bool:
+        """Make the rows of a match a composite of their own."""
+        assert isinstance(at, Operation)
+        location, name = at.location, match.recipe.name
+        try:
+            wrap(match, None, block, stream=False)
+        except Refused as refusal:
+            remark(module, self.name, "recipe", "refused", f"{name}: {refusal}", location)
+            return False
+        remark(module, self.name, "recipe", "matched", name, location)
+        return True
 
     def _wrap(self, match: Match, dot: tl.DotOp, machine: Machine) -> None:
         loop = loop_of(dot)
@@ -95,14 +137,75 @@ def _match_before(recipe: Recipe, dot: tl.DotOp) -> Match:
     return match_recipe(recipe, dot.parent, terms, anchors, {})
 
 
-FUNCTIONS = {"exp": "exp", "exp2": "exp2", "exp_diff": "exp", "exp2_diff": "exp2", "rsqrt": "sqrt", "erf": "erf"}
+def _tiles_of(product: tl.DotOp | tl.GemmOp) -> Iterator[SSAValue]:
+    """The result of a product, and what ops that alone go on with it make of it lane by lane."""
+    value: SSAValue = product.result
+    while True:
+        yield value
+        users = dict.fromkeys(use.operation for use in value.uses)
+        op = next(iter(users)) if len(users) == 1 else None
+        if op is None or op.parent is not product.parent or not is_lane_by_lane(op):
+            return
+        value = op.results[0]
+
+
+def _match_tile(recipe: Recipe, tile: SSAValue, block: Block) -> Match | None:
+    """The recipe as one that goes on with `tile`."""
+    assert recipe.tile is not None and recipe.primary is not None
+    made = _made_of(tile, block)
+    if not made:
+        return None
+    try:
+        terms = Terms(block, leaves=[tile])
+        return match_recipe(recipe, block, terms, {recipe.primary.name: made}, {recipe.tile: tile})
+    except Refused:
+        return None
+
+
+def _made_of(value: SSAValue, block: Block) -> list[SSAValue]:
+    """What is made of a value lane by lane, in order."""
+    found: dict[SSAValue, None] = {}
+    todo = [value]
+    while todo:
+        for use in todo.pop().uses:
+            op = use.operation
+            if (
+                op.parent is block
+                and is_lane_by_lane(op)
+                and is_float(op.results[0].type)
+                and op.results[0] not in found
+            ):
+                found[op.results[0]] = None
+                todo.append(op.results[0])
+    return [r for op in block.ops for r in op.results if r in found]
+
+
+FUNCTIONS = {
+    "exp": "exp",
+    "exp2": "exp2",
+    "exp_diff": "exp",
+    "exp2_diff": "exp2",
+    "rsqrt": "sqrt",
+    "erf": "erf",
+    "tanh": "exp",
+}
 """The functions that tell recipes apart -> what a kernel may use for them."""
+
+
+def _functions_of(recipe: Recipe) -> set[str]:
+    """The kinds of functions by which a kernel that computes a recipe is known."""
+    rows = {row.kind for params in recipe.every_choice() for row in recipe.rows_for(params)}
+    return {f for kind in rows & set(FUNCTIONS) for f in (kind, FUNCTIONS[kind])}
+
+
+def _has_functions(recipe: Recipe, block: Block) -> bool:
+    functions = _functions_of(recipe)
+    return any(is_lane_by_lane(op) and math_kind(op) in functions for op in block.ops)
 
 
 def _is_worth_a_word(recipe: Recipe, value: SSAValue) -> bool:
     """Whether a function of the rows is among the last few ops that make `value`."""
-    rows = {row.kind for params in recipe.every_choice() for row in recipe.rows_for(params)}
-    functions = {f for kind in rows & set(FUNCTIONS) for f in (kind, FUNCTIONS[kind])}
+    functions = _functions_of(recipe)
     todo, steps = [value], 0
     while todo and steps < 8:
         op = todo.pop(0).owner

@@ -1,191 +1,15 @@
-"""Recipes: named rows of op specs that a composite may hold beside its GEMM. Data only; a new fusion is one entry.
+"""The recipes that there are. Data only; a new fusion is one entry.
 
 `match-recipes` finds where a kernel computes one: it builds the terms that the rows stand for and looks for them in
 the kernel. `expand-recipes` replaces the name of a recipe by its rows; the backend never sees a recipe.
-
-A `tl.recipe` has its operands in the order of `inputs`. Its results are the read-write operands, in order, as they are
-afterwards, and then the primary output.
 """
 
 from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
 
-from ..dialects.ahbm.math import MATH_KINDS, REDUCTIONS
-
-Place = Literal["before", "tile", "after"]
-
-
-@dataclass(frozen=True)
-class Operand:
-    """One operand of a recipe: `R` is read, `RW` read and written. `axes` names its axes; none is a scalar. `when` are
-    the parameter values that it is for.
-    """
-
-    name: str
-    access: Literal["R", "RW"]
-    axes: tuple[str, ...]
-    about: str
-    when: tuple[str, tuple[str, ...]] | None = None
-
-    def __str__(self) -> str:
-        return f"{self.about} [{', '.join(self.axes)}]" if self.axes else f"{self.about} (scalar)"
-
-
-@dataclass(frozen=True)
-class Scratch:
-    """A block that only the rows see. `element` is an element type, or the operand that has the same."""
-
-    name: str
-    axes: tuple[str, ...]
-    element: str
-
-
-@dataclass(frozen=True)
-class Row:
-    """One MATH op: `out = kind(operands)`. An operand is a name or a number.
-
-    `{exp}` in `kind` is the exponential of parameter `base`. `axis` is the axis that a reduction reduces, or the axis
-    of the result along which an operand without it repeats. `when` names the parameter values (any of them) that the
-    row belongs to.
-    """
-
-    kind: str
-    operands: tuple[str | float, ...]
-    out: str
-    axis: int | None = None
-    when: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def read(self) -> tuple[str, ...]:
-        """The operands that are blocks or scalars with a name."""
-        return tuple(o for o in self.operands if isinstance(o, str))
-
-    def __str__(self) -> str:
-        along = "" if self.axis is None else f" along axis {self.axis}"
-        cases = " or ".join(f"{name} = {value}" for name, value in self.when)
-        operands = ", ".join(map(str, self.operands))
-        return f"{self.out} = {self.kind}({operands}){along}" + (f"   [{cases}]" if cases else "")
-
-
-EXPONENTIALS: Mapping[str, str] = {"e": "exp", "2": "exp2"}
-"""Parameter `base` -> the exponential of the rows."""
-
-PLACES: Mapping[Place, str] = {
-    "before": "once, before the GEMM, which takes {primary} as its a",
-    "tile": "on each output tile {tile}, which becomes {primary}",
-    "after": "once, after the GEMM that makes {tile}, or without one",
-}
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """A recipe: where its rows stand, operand contract, primary output, scratch, parameters with their values, rows.
-
-    `place` says which rows they are: `before` run once before the GEMM, whose `a` is the primary output; `tile` run on
-    each output tile; `after` run once at the end. `tile` names the operand that the GEMM makes, for the last two.
-    `accumulator` names the read-write operand that the product is added to, if there is one.
-    """
-
-    name: str
-    about: str
-    place: Place
-    operands: tuple[Operand, ...]
-    primary: Scratch | None
-    scratch: tuple[Scratch, ...]
-    parameters: Mapping[str, tuple[str, ...]]
-    rows: tuple[Row, ...]
-    tile: str | None = None
-    accumulator: str | None = None
-
-    def __post_init__(self) -> None:
-        self._check_names()
-        for row in self.rows:
-            kinds = {row.kind.format(exp=exp) for exp in EXPONENTIALS.values()}
-            assert kinds <= MATH_KINDS, f"{self.name}: {row}"
-            assert {*row.read, row.out} <= set(self.axes), f"{self.name}: {row}"
-            assert row.axis is not None or row.kind not in REDUCTIONS, f"{self.name}: {row}"
-            assert all(value in self.parameters[name] for name, value in row.when), f"{self.name}: {row}"
-        for params in self.every_choice():
-            self._check_flow(params)
-
-    def _check_names(self) -> None:
-        count = len(self.operands) + len(self.scratch) + (self.primary is not None)
-        assert len(self.axes) == count, f"{self.name}: a name stands twice"
-        written = {o.name for o in self.operands if o.access == "RW"}
-        assert self.accumulator is None or self.accumulator in written, f"{self.name}: {self.accumulator} is not RW"
-        assert (self.tile is None) == (self.place == "before"), f"{self.name}: the tile is what comes after the GEMM"
-        assert self.place == "after" or self.primary is not None, f"{self.name}: no primary output"
-
-    def _check_flow(self, params: Mapping[str, str]) -> None:
-        rows = self.rows_for(params)
-        written = set(self.inputs(params))
-        for row in rows:
-            assert set(row.read) <= written, f"{self.name}: {row} reads what no row has written"
-            written.add(row.out)
-        assert {*self.written, *self.primaries} <= {row.out for row in rows}, f"{self.name}: an output is not written"
-        if self.place == "tile":
-            # The tile becomes the primary output in place: behind that row nobody can see either of them.
-            assert [n for n, r in enumerate(rows) if r.out in self.primaries] == [len(rows) - 1], self.name
-
-    @property
-    def axes(self) -> dict[str, tuple[str, ...]]:
-        """The axes of everything that has a name."""
-        named = (*self.operands, *self.scratch, *((self.primary,) if self.primary else ()))
-        return {each.name: each.axes for each in named}
-
-    def every_choice(self) -> list[dict[str, str]]:
-        """Every combination of parameter values."""
-        choices: list[dict[str, str]] = [{}]
-        for name, values in self.parameters.items():
-            choices = [{**choice, name: value} for choice in choices for value in values]
-        return choices
-
-    def rows_for(self, params: Mapping[str, str]) -> tuple[Row, ...]:
-        """The rows of one choice of parameters, kinds filled in."""
-        exp = EXPONENTIALS[params.get("base", "e")]
-        return tuple(
-            Row(row.kind.format(exp=exp), row.operands, row.out, row.axis)
-            for row in self.rows
-            if not row.when or any(params[name] == value for name, value in row.when)
-        )
-
-    def inputs(self, params: Mapping[str, str]) -> tuple[str, ...]:
-        """Names of the operands for one choice of parameters, in order."""
-        return tuple(o.name for o in self.operands if o.when is None or params[o.when[0]] in o.when[1])
-
-    def operand(self, name: str) -> Operand:
-        return next(o for o in self.operands if o.name == name)
-
-    @property
-    def written(self) -> tuple[str, ...]:
-        """Names of the read-write operands, in order."""
-        return tuple(o.name for o in self.operands if o.access == "RW")
-
-    @property
-    def primaries(self) -> tuple[str, ...]:
-        """The name of the primary output, if there is one."""
-        return () if self.primary is None else (self.primary.name,)
-
-    def scratch_for(self, params: Mapping[str, str]) -> tuple[Scratch, ...]:
-        """The scratch blocks that the rows of one choice of parameters use, without the primary output."""
-        used = {name for row in self.rows_for(params) for name in (*row.read, row.out)}
-        return tuple(s for s in self.scratch if s.name in used)
-
-    def __str__(self) -> str:
-        where = PLACES[self.place].format(primary="".join(self.primaries), tile=self.tile)
-        lines = [self.about, "", f"runs {where}", "operands:"]
-        lines += [f"  {o.name:<6}{o.access:<3} {o}" for o in self.operands]
-        if self.parameters:
-            lines += ["parameters:", *(f"  {name}: {' | '.join(values)}" for name, values in self.parameters.items())]
-        lines += ["rows:", *(f"  {row}" for row in self.rows)]
-        if self.accumulator is not None:
-            lines += [f"then the product is added to {self.accumulator}"]
-        return "\n".join(lines)
-
+from .recipe import Operand, Recipe, Row, Scratch
 
 SOFTMAX_MERGE = Recipe(
     name="softmax_merge",
@@ -204,7 +28,7 @@ SOFTMAX_MERGE = Recipe(
         Scratch("m_new", ("M",), element="m"),
         Scratch("corr", ("M",), element="m"),
         Scratch("l_loc", ("M",), element="l"),
-        Scratch("scaled", ("M", "N"), element="s"),
+        Scratch("scaled", ("M", "N"), element="m"),
     ),
     parameters={
         # The exponential of the kernel.
@@ -237,7 +61,147 @@ SOFTMAX_MERGE = Recipe(
     accumulator="O",
 )
 
+LOG_SUM_EXP = Recipe(
+    name="log_sum_exp",
+    about="One step of an online log-sum-exp: a block of scores joins the running maximum and the running sum.",
+    place="after",
+    operands=(
+        Operand("s", "R", ("M", "N"), "scores"),
+        Operand("m", "RW", ("M",), "running maximum"),
+        Operand("l", "RW", ("M",), "running sum"),
+    ),
+    primary=None,
+    scratch=(
+        Scratch("m_loc", ("M",), element="m"),
+        Scratch("m_new", ("M",), element="m"),
+        Scratch("corr", ("M",), element="m"),
+        Scratch("p", ("M", "N"), element="m"),
+        Scratch("l_loc", ("M",), element="l"),
+    ),
+    parameters={"base": ("e", "2")},
+    rows=(
+        Row("reduce_max", ("s",), "m_loc", axis=1),
+        Row("max", ("m", "m_loc"), "m_new"),
+        Row("{exp}_diff", ("m", "m_new"), "corr"),
+        Row("{exp}_diff", ("s", "m_new"), "p", axis=1),
+        Row("reduce_sum", ("p",), "l_loc", axis=1),
+        Row("fma", ("l", "corr", "l_loc"), "l"),
+        Row("copy", ("m_new",), "m"),
+    ),
+    tile="s",
+)
+
+RMSNORM_LINEAR = Recipe(
+    name="rmsnorm_linear",
+    about="Rows are divided by the root of their mean square before they are multiplied.",
+    place="before",
+    operands=(
+        Operand("x", "R", ("M", "K"), "rows"),
+        Operand("eps", "R", (), "what is added to the mean square"),
+        Operand("share", "R", (), "1 / K", when=("mean", ("times",))),
+        Operand("count", "R", (), "K", when=("mean", ("over",))),
+        Operand("w", "R", ("K",), "weights", when=("weight", ("with",))),
+    ),
+    primary=Scratch("P", ("M", "K"), element="b"),
+    scratch=(Scratch("wide", ("M", "K"), element="f32"), Scratch("r", ("M",), element="f32")),
+    parameters={
+        # The mean square is the sum times 1 / K, or the sum over K.
+        "mean": ("times", "over"),
+        "weight": ("without", "with"),
+        # A square of narrow floats is taken in f32.
+        "x": ("f32", "narrow"),
+    },
+    rows=(
+        Row("mul", ("x", "x"), "wide", when=(("x", "f32"),)),
+        Row("copy", ("x",), "wide", when=(("x", "narrow"),)),
+        Row("mul", ("wide", "wide"), "wide", when=(("x", "narrow"),)),
+        Row("reduce_sum", ("wide",), "r", axis=1),
+        Row("mul", ("r", "share"), "r", when=(("mean", "times"),)),
+        Row("div", ("r", "count"), "r", when=(("mean", "over"),)),
+        Row("add", ("r", "eps"), "r"),
+        Row("rsqrt", ("r",), "r"),
+        Row("mul", ("x", "r"), "P", axis=1, when=(("weight", "without"),)),
+        Row("mul", ("x", "r"), "wide", axis=1, when=(("weight", "with"),)),
+        Row("mul", ("wide", "w"), "P", axis=0, when=(("weight", "with"),)),
+    ),
+)
+
+RMSNORM_STEP = Recipe(
+    name="rmsnorm_step",
+    about="One step along K of rows that are normalised after their product: squares are summed, weights multiplied.",
+    place="before",
+    operands=(
+        Operand("x", "R", ("M", "K"), "block of the rows"),
+        Operand("w", "R", ("K",), "weights"),
+        Operand("squares", "RW", ("M", "K"), "running squares", when=("sum", ("lanes",))),
+        Operand("total", "RW", ("M",), "running sum of squares", when=("sum", ("rows",))),
+    ),
+    primary=Scratch("P", ("M", "K"), element="b"),
+    scratch=(Scratch("wide", ("M", "K"), element="f32"), Scratch("row", ("M",), element="f32")),
+    parameters={
+        # Squares are summed lane by lane, or along each row.
+        "sum": ("lanes", "rows"),
+        # A square of narrow floats is taken in f32.
+        "x": ("f32", "narrow"),
+    },
+    rows=(
+        Row("mul", ("x", "x"), "wide", when=(("x", "f32"),)),
+        Row("copy", ("x",), "wide", when=(("x", "narrow"),)),
+        Row("mul", ("wide", "wide"), "wide", when=(("x", "narrow"),)),
+        Row("add", ("squares", "wide"), "squares", when=(("sum", "lanes"),)),
+        Row("reduce_sum", ("wide",), "row", axis=1, when=(("sum", "rows"),)),
+        Row("add", ("total", "row"), "total", when=(("sum", "rows"),)),
+        Row("mul", ("x", "w"), "P", axis=0),
+    ),
+)
+
+LINEAR_GELU = Recipe(
+    name="linear_gelu",
+    about="GELU of a product (with its bias, if that was added), exact or by the approximation with a tangent.",
+    place="tile",
+    operands=(Operand("t", "R", ("M", "N"), "product"),),
+    primary=Scratch("y", ("M", "N"), element="t"),
+    scratch=(Scratch("u", ("M", "N"), element="f32"),),
+    parameters={"form": ("erf", "tanh")},
+    rows=(
+        Row("mul", ("t", 0.7071067811865476), "u", when=(("form", "erf"),)),
+        Row("erf", ("u",), "u", when=(("form", "erf"),)),
+        # sqrt(2 / pi) (t + 0.044715 t^3)
+        Row("mul", ("t", "t"), "u", when=(("form", "tanh"),)),
+        Row("fma", ("u", 0.035677408136300125, 0.7978845608028654), "u", when=(("form", "tanh"),)),
+        Row("mul", ("u", "t"), "u", when=(("form", "tanh"),)),
+        Row("tanh", ("u",), "u", when=(("form", "tanh"),)),
+        Row("fma", ("u", 0.5, 0.5), "u"),
+        Row("mul", ("t", "u"), "y"),
+    ),
+    tile="t",
+)
+
+SWIGLU_GATE = Recipe(
+    name="swiglu_gate",
+    about="A gate g with g / (1 + exp(-g)) times what it lets through; one of both is a product.",
+    place="tile",
+    operands=(Operand("t", "R", ("M", "N"), "product"), Operand("u", "R", ("M", "N"), "other factor")),
+    primary=Scratch("y", ("M", "N"), element="t"),
+    scratch=(Scratch("g", ("M", "N"), element="f32"),),
+    # Whether the product is the gate or what it lets through.
+    parameters={"product": ("gate", "up")},
+    rows=(
+        Row("neg", ("t",), "g", when=(("product", "gate"),)),
+        Row("neg", ("u",), "g", when=(("product", "up"),)),
+        Row("exp", ("g",), "g"),
+        Row("add", ("g", 1.0), "g"),
+        Row("div", ("t", "g"), "g", when=(("product", "gate"),)),
+        Row("div", ("u", "g"), "g", when=(("product", "up"),)),
+        Row("mul", ("g", "u"), "y", when=(("product", "gate"),)),
+        Row("mul", ("g", "t"), "y", when=(("product", "up"),)),
+    ),
+    tile="t",
+)
+
 OWN: dict[str, Recipe] = {}
 """Recipes of one's own, which `--load-recipe` has made known."""
 
-RECIPES: Mapping[str, Recipe] = ChainMap(OWN, {recipe.name: recipe for recipe in (SOFTMAX_MERGE,)})
+_ALL = (SOFTMAX_MERGE, LOG_SUM_EXP, RMSNORM_LINEAR, RMSNORM_STEP, LINEAR_GELU, SWIGLU_GATE)
+
+RECIPES: Mapping[str, Recipe] = ChainMap(OWN, {recipe.name: recipe for recipe in _ALL})

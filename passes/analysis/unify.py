@@ -7,6 +7,7 @@ other, since an operand may have been the wrong one.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from .terms import UNITS, Ref, Terms
@@ -139,6 +140,9 @@ def _take_rest(
             yield bound
         return
     first, *others = variables
+    if others and all(each == first for each in others):
+        yield from _take_power(terms, kind, first, len(variables), left, bound) if is_unit else ()
+        return
     own = [r for r in left if set(r.axes) <= set(first.axes)] if others else list(left)
     if not own and (is_unit or (others and first.axes)):
         return
@@ -148,6 +152,16 @@ def _take_rest(
         yield from _take_rest(
             terms, kind, others, [r for r in left if r not in own], unit if with_number else number, found
         )
+
+
+def _take_power(
+    terms: Terms, kind: str, variable: Ref, times: int, left: Sequence[Ref], bound: Bindings
+) -> Iterator[Bindings]:
+    """One variable several times: each time it is the same part of what is left."""
+    counts = Counter(left)
+    if left and all(n % times == 0 for n in counts.values()):
+        part = [r for r, n in counts.items() for _ in range(n // times)]
+        yield from unify(terms, variable, _join(terms, kind, part, UNITS.get(kind, 0.0)), bound)
 
 
 def _unify_multiplied_out(

@@ -105,8 +105,8 @@ def _take_recipe(op: tl.CompositeOp, form: CompositeForm, at: tl.RecipeOp, numbe
     recipe = RECIPES[at.recipe.data]
     inputs = dict(zip(recipe.inputs(at.choice), at.inputs, strict=True))
     extras: dict[str, Attribute] = dict(at.params.data)
-    for name, result in zip((*recipe.written, *recipe.primaries), at.outputs, strict=True):
-        if name in recipe.written:
+    for name, result in zip(recipe.outputs(at.choice), at.outputs, strict=True):
+        if name in inputs:
             number[result] = number[inputs[name]]
             form.written.append(number[result])
         elif recipe.place == "tile" and (form.product is not None or _makes_output(at)):

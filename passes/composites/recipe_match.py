@@ -14,10 +14,12 @@ from xdsl.dialects.builtin import FloatAttr, f32
 from xdsl.ir import Block, SSAValue
 
 from ...dialects.ahbm.math import REDUCTIONS
-from ...dialects.shapes import is_float, shape_of
+from ...dialects.shapes import element_bytes, is_float, shape_of
 from ..analysis.terms import Ref, Terms
 from ..analysis.unify import Bindings, unify
-from ..recipes import Recipe, Row
+from ..recipe import Recipe, Row
+
+F32_BYTES = 4
 
 
 class Refused(Exception):
@@ -90,7 +92,7 @@ class _Attempt:
         recipe, terms = self.recipe, self.terms
         made = terms_of_rows(terms, recipe, params, {name: terms.of(value) for name, value in self.known.items()})
         # The outputs whose values are known first; of the others the last, which is made of the most.
-        outputs = [*recipe.written, *recipe.primaries]
+        outputs = recipe.outputs(params)
         goals = sorted(outputs, key=lambda name: (name not in self.anchors, -outputs.index(name)))
         for values, bound in self._solve(goals, made, params, {}):
             try:
@@ -127,7 +129,7 @@ class _Attempt:
         return next(row for row in reversed(self.recipe.rows_for(params)) if row.out == name)
 
     def _what(self, name: str) -> str:
-        if name in self.recipe.written:
+        if name not in self.recipe.primaries:
             return f"the {self.recipe.operand(name).about}"
         return "what the product takes" if self.recipe.place == "before" else "what becomes of the product"
 
@@ -141,7 +143,7 @@ class _Attempt:
             name: self.known[name] if name in self.known else self._value(name, bound[name])
             for name in self.recipe.inputs(params)
         }
-        self._check_shapes(inputs, results)
+        self._check_shapes(params, inputs, results)
         return Match(self.recipe, params, inputs, tuple(results))
 
     def _value(self, name: str, ref: Ref) -> SSAValue:
@@ -156,14 +158,19 @@ class _Attempt:
             raise Refused(f"the {operand} is no value of its own{advice}")
         return arith.ConstantOp(FloatAttr(number, f32)).result
 
-    def _check_shapes(self, inputs: Mapping[str, SSAValue], results: Sequence[SSAValue]) -> None:
+    def _check_shapes(
+        self, params: Mapping[str, str], inputs: Mapping[str, SSAValue], results: Sequence[SSAValue]
+    ) -> None:
         recipe = self.recipe
         sizes: dict[str, int] = {}
-        outputs = dict(zip((*recipe.written, *recipe.primaries), results, strict=True))
+        outputs = dict(zip(recipe.outputs(params), results, strict=True))
         for name, value in (*inputs.items(), *outputs.items()):
             axes, shape = recipe.axes[name], shape_of(value.type)
             if len(axes) != len(shape) or any(sizes.setdefault(a, n) != n for a, n in zip(axes, shape, strict=True)):
                 raise Refused(f"{name} is {value.type}, not a block of [{', '.join(axes)}]")
-        for name in recipe.written:
+        for name in inputs:
+            if name in params and (params[name] == "narrow") != (element_bytes(inputs[name].type) < F32_BYTES):
+                raise Refused(f"{name} is {inputs[name].type}")
+        for name in recipe.written(params):
             if outputs[name].type != inputs[name].type:
                 raise Refused(f"the {recipe.operand(name).about} changes its type")

@@ -10,7 +10,8 @@ from xdsl.ir import Attribute
 from ...dialects import ahbm
 from ...dialects.ahbm.composite import is_recipe
 from ...dialects.shapes import element_of, shape_of
-from ..recipes import RECIPES, Scratch
+from ..recipe import Scratch
+from ..recipes import RECIPES
 
 NewPart = Callable[[Attribute, str], int]
 """The number of a new part: a buffer of a type, with a name, or a scalar of a value."""

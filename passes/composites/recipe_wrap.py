@@ -84,7 +84,7 @@ def _check_carried(match: Match, dot: tl.DotOp | None, block: Block) -> None:
     loop = block.parent_op()
     if not isinstance(loop, scf.ForOp) or block.last_op is None:
         return
-    for name, result in zip(match.recipe.written, match.results, strict=False):
+    for name, result in zip(match.recipe.written(match.params), match.results, strict=False):
         value = match.inputs[name]
         last = dot.result if dot is not None and result is dot.acc else result
         if value in block.args[1:] and block.last_op.operands[block.args.index(value) - 1] is not last:

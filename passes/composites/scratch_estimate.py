@@ -67,7 +67,7 @@ def _of_recipes(function: func.FuncOp) -> int:
             axes = recipe.axes
             sizes = {a: n for name, v in inputs.items() for a, n in zip(axes[name], shape_of(v.type), strict=True)}
             scratch = sum(prod(sizes[a] for a in s.axes) * SCRATCH_BYTES for s in recipe.scratch_for(op.choice))
-            most = max(most, scratch + sum(_bytes(v) for v in op.outputs[len(recipe.written) :]))
+            most = max(most, scratch + sum(_bytes(v) for v in op.outputs[len(recipe.written(op.choice)) :]))
     return most
 
 

@@ -1,0 +1,201 @@
+"""What a recipe is: named rows of op specs that a composite may hold beside its GEMM. The table is in `recipes.py`.
+
+A `tl.recipe` has its operands in the order of `inputs`. Its results are the read-write operands, in order, as they are
+afterwards, and then the primary output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from ..dialects.ahbm.math import MATH_KINDS, REDUCTIONS
+
+Place = Literal["before", "tile", "after"]
+
+
+@dataclass(frozen=True)
+class Operand:
+    """One operand of a recipe: `R` is read, `RW` read and written. `axes` names its axes; none is a scalar. `when` are
+    the parameter values that it is for.
+    """
+
+    name: str
+    access: Literal["R", "RW"]
+    axes: tuple[str, ...]
+    about: str
+    when: tuple[str, tuple[str, ...]] | None = None
+
+    def __str__(self) -> str:
+        return f"{self.about} [{', '.join(self.axes)}]" if self.axes else f"{self.about} (scalar)"
+
+
+@dataclass(frozen=True)
+class Scratch:
+    """A block that only the rows see. `element` is an element type, or the operand that has the same."""
+
+    name: str
+    axes: tuple[str, ...]
+    element: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """One MATH op: `out = kind(operands)`. An operand is a name or a number.
+
+    `{exp}` in `kind` is the exponential of parameter `base`. `axis` is the axis that a reduction reduces, or the axis
+    of the result along which an operand without it repeats. `when` names the parameter values (any of them) that the
+    row belongs to.
+    """
+
+    kind: str
+    operands: tuple[str | float, ...]
+    out: str
+    axis: int | None = None
+    when: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        """The operands that are blocks or scalars with a name."""
+        return tuple(o for o in self.operands if isinstance(o, str))
+
+    def __str__(self) -> str:
+        along = "" if self.axis is None else f" along axis {self.axis}"
+        cases = " or ".join(f"{name} = {value}" for name, value in self.when)
+        operands = ", ".join(map(str, self.operands))
+        return f"{self.out} = {self.kind}({operands}){along}" + (f"   [{cases}]" if cases else "")
+
+
+EXPONENTIALS: Mapping[str, str] = {"e": "exp", "2": "exp2"}
+"""Parameter `base` -> the exponential of the rows."""
+
+PLACES: Mapping[Place, str] = {
+    "before": "once, before the GEMM, which takes {primary} as its a",
+    "tile": "on each output tile {tile}, which becomes {primary}",
+    "after": "once, after the GEMM that makes {tile}, or without one",
+}
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A recipe: where its rows stand, operand contract, primary output, scratch, parameters with their values, rows.
+
+    `place` says which rows they are: `before` run once before the GEMM, whose `a` is the primary output; `tile` run on
+    each output tile; `after` run once at the end. `tile` names the operand that the GEMM makes, for the last two.
+    `accumulator` names the read-write operand that the product is added to, if there is one. A parameter that has the
+    name of an operand says whether that is a block of f32 or narrower.
+    """
+
+    name: str
+    about: str
+    place: Place
+    operands: tuple[Operand, ...]
+    primary: Scratch | None
+    scratch: tuple[Scratch, ...]
+    parameters: Mapping[str, tuple[str, ...]]
+    rows: tuple[Row, ...]
+    tile: str | None = None
+    accumulator: str | None = None
+
+    def __post_init__(self) -> None:
+        self._check_names()
+        for row in self.rows:
+            kinds = {row.kind.format(exp=exp) for exp in EXPONENTIALS.values()}
+            assert kinds <= MATH_KINDS, f"{self.name}: {row}"
+            assert {*row.read, row.out} <= set(self.axes), f"{self.name}: {row}"
+            self._check_axes(row)
+            assert row.axis is not None or row.kind not in REDUCTIONS, f"{self.name}: {row}"
+            assert all(value in self.parameters[name] for name, value in row.when), f"{self.name}: {row}"
+        for params in self.every_choice():
+            self._check_flow(params)
+
+    def _check_names(self) -> None:
+        count = len(self.operands) + len(self.scratch) + (self.primary is not None)
+        assert len(self.axes) == count, f"{self.name}: a name stands twice"
+        writable = {o.name for o in self.operands if o.access == "RW"}
+        assert self.accumulator is None or self.accumulator in writable, f"{self.name}: {self.accumulator} is not RW"
+        assert (self.tile is None) == (self.place == "before"), f"{self.name}: the tile is what comes after the GEMM"
+        assert self.place == "after" or self.primary is not None, f"{self.name}: no primary output"
+
+    def _check_axes(self, row: Row) -> None:
+        """The axes of a row's operands are those of its result, all but the one that it names, or none."""
+        out = self.axes[row.out]
+        for name in row.read:
+            axes = self.axes[name]
+            if row.kind in REDUCTIONS:
+                assert row.axis is not None and axes[: row.axis] + axes[row.axis + 1 :] == out, f"{self.name}: {row}"
+            elif axes not in ((), out):
+                assert row.axis is not None and out[: row.axis] + out[row.axis + 1 :] == axes, f"{self.name}: {row}"
+
+    def _check_flow(self, params: Mapping[str, str]) -> None:
+        rows = self.rows_for(params)
+        written = set(self.inputs(params))
+        for row in rows:
+            assert set(row.read) <= written, f"{self.name}: {row} reads what no row has written"
+            written.add(row.out)
+        outs = {row.out for row in rows}
+        assert set(self.outputs(params)) <= outs, f"{self.name}: an output is not written"
+        scratch = {s.name for s in self.scratch}
+        assert outs <= {*self.outputs(params), *scratch}, f"{self.name}: a row writes what is only read"
+        if self.place == "tile":
+            # The tile becomes the primary output in place: behind that row nobody can see either of them.
+            assert [n for n, r in enumerate(rows) if r.out in self.primaries] == [len(rows) - 1], self.name
+
+    @property
+    def axes(self) -> dict[str, tuple[str, ...]]:
+        """The axes of everything that has a name."""
+        named = (*self.operands, *self.scratch, *((self.primary,) if self.primary else ()))
+        return {each.name: each.axes for each in named}
+
+    def every_choice(self) -> list[dict[str, str]]:
+        """Every combination of parameter values."""
+        choices: list[dict[str, str]] = [{}]
+        for name, values in self.parameters.items():
+            choices = [{**choice, name: value} for choice in choices for value in values]
+        return choices
+
+    def rows_for(self, params: Mapping[str, str]) -> tuple[Row, ...]:
+        """The rows of one choice of parameters, kinds filled in."""
+        exp = EXPONENTIALS[params.get("base", "e")]
+        return tuple(
+            Row(row.kind.format(exp=exp), row.operands, row.out, row.axis)
+            for row in self.rows
+            if not row.when or any(params[name] == value for name, value in row.when)
+        )
+
+    def inputs(self, params: Mapping[str, str]) -> tuple[str, ...]:
+        """Names of the operands for one choice of parameters, in order."""
+        return tuple(o.name for o in self.operands if o.when is None or params[o.when[0]] in o.when[1])
+
+    def operand(self, name: str) -> Operand:
+        return next(o for o in self.operands if o.name == name)
+
+    def written(self, params: Mapping[str, str]) -> tuple[str, ...]:
+        """Names of the read-write operands for one choice of parameters, in order."""
+        return tuple(name for name in self.inputs(params) if self.operand(name).access == "RW")
+
+    def outputs(self, params: Mapping[str, str]) -> tuple[str, ...]:
+        """Names of what a `tl.recipe` gives: what it has written, then the primary output."""
+        return (*self.written(params), *self.primaries)
+
+    @property
+    def primaries(self) -> tuple[str, ...]:
+        """The name of the primary output, if there is one."""
+        return () if self.primary is None else (self.primary.name,)
+
+    def scratch_for(self, params: Mapping[str, str]) -> tuple[Scratch, ...]:
+        """The scratch blocks that the rows of one choice of parameters use, without the primary output."""
+        used = {name for row in self.rows_for(params) for name in (*row.read, row.out)}
+        return tuple(s for s in self.scratch if s.name in used)
+
+    def __str__(self) -> str:
+        where = PLACES[self.place].format(primary="".join(self.primaries), tile=self.tile)
+        lines = [self.about, "", f"runs {where}", "operands:"]
+        lines += [f"  {o.name:<6}{o.access:<3} {o}" for o in self.operands]
+        if self.parameters:
+            lines += ["parameters:", *(f"  {name}: {' | '.join(values)}" for name, values in self.parameters.items())]
+        lines += ["rows:", *(f"  {row}" for row in self.rows)]
+        if self.accumulator is not None:
+            lines += [f"then the product is added to {self.accumulator}"]
+        return "\n".join(lines)
