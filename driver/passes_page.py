@@ -69,7 +69,8 @@ EFFECTS: dict[str, Shown] = {
     "fuse-epilogues": _DECODED,
     "form-tails": Shown("softmax", "auto"),
     "prefetch-loads": Shown("flash_decode", "auto"),
-    "software-pipeline": Shown("prefill", "pipelined"),
+    "software-pipeline": Shown("flash_decode", "pipelined"),
+    "split-composites": Shown("flash_attention", "auto"),
     "double-buffer": _DECODED,
 }
 """What shows the effect of a pass on latency; passes that only prepare others have none."""

@@ -40,6 +40,7 @@ PASS_NAMES = (
     "software-pipeline",
     "lower-to-commands",
     "expand-recipes",
+    "split-composites",
     "double-buffer",
     "allocate-scratch",
     "tile-composites",

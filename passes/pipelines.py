@@ -52,6 +52,13 @@ _APART: tuple[Entry, ...] = (
 )
 """As `_PLANS`, for commands that are to overlap."""
 
+_SPLIT: tuple[Entry, ...] = (
+    *_APART[:4],
+    Entry("split-composites", "the softmax of a step need not wait for the product of the step before"),
+    *_APART[4:],
+)
+"""As `_APART`, with softmax and product apart."""
+
 _AHEAD: tuple[Entry, ...] = (
     Entry("software-pipeline", "the next tile's scores start before this tile's softmax"),
     Entry("prefetch-loads", "after it, as a product that is early wants its operands earlier still"),
@@ -92,7 +99,7 @@ PIPELINES: dict[str, tuple[Entry, ...]] = {
         Entry("fuse-epilogues", "what follows a product joins its composite"),
         Entry("form-tails", "PE_CPU does not wait for what it only issues"),
         *_AHEAD,
-        *_APART,
+        *_SPLIT,
     ),
     "auto": (
         *_REGIONS,
@@ -102,7 +109,7 @@ PIPELINES: dict[str, tuple[Entry, ...]] = {
         Entry("fuse-epilogues", "what follows a product joins its composite"),
         Entry("form-tails", "PE_CPU does not wait for what it only issues"),
         *_AHEAD,
-        *_APART,
+        *_SPLIT,
     ),
 }
 

@@ -12,14 +12,13 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from ..backend_sim.target.cost import dma_read_ps
 from ..backend_sim.target.machine import Machine
 from ..backend_sim.target.machine_file import machine_of
 from ..dialects import tl
 from ..dialects.remarks import remark
 from ..dialects.shapes import element_of
 from .analysis.affine import is_normal
-from .composites.iteration_cost import block_bytes, products_ps
+from .composites.iteration_cost import block_bytes
 from .composites.scratch_estimate import fits_beside
 from .loops.ahead import Part, carried_by, early_loads, is_cheap, run_ahead, slice_of, writer_in
 
@@ -37,9 +36,8 @@ class PrefetchLoadsPass(ModulePass):
     A load does not hold up PE_CPU, its first user does. The loop carries the blocks on their way: `distance` + 1
     buffers for each, which `lower-to-commands` lets trade places, so that nothing is copied.
 
-    A load that `software-pipeline` has put one iteration early with its product has the time of the other products of
-    an iteration to arrive. It moves only if it takes more than half of that: products that run far ahead of the others
-    hold them up.
+    A load that `software-pipeline` has put one iteration early with its product moves as well: PE_CPU waits for it
+    before it issues the product.
 
     needs:   `normalise-loops` and `raise-regions`; after `form-composites` and `software-pipeline`, which decide what
              is loaded and when it is used.
@@ -66,7 +64,7 @@ class PrefetchLoadsPass(ModulePass):
         for op, loads in list(_loads(loop)):
             size = self.distance * sum(map(block_bytes, loads))
             ops = slice_of(body, op)
-            reason = _obstacle(loop, ops) or _no_need(loop, op, loads, machine)
+            reason = _obstacle(loop, ops)
             if reason is None and not fits_beside(op, more + size, machine.pe.tcm.scratch_bytes):
                 reason = f"the scratch has no room for {size} bytes more"
             for load in loads:
@@ -96,15 +94,3 @@ def _obstacle(loop: scf.ForOp, ops: list[Operation]) -> str | None:
     if carried_by(loop.body.block, ops):
         return "its address is carried by the loop"
     return next((f"its address comes from {op.name}" for op in ops[:-1] if not is_cheap(op)), None)
-
-
-def _no_need(loop: scf.ForOp, op: Operation, loads: list[tl.LoadRegionOp], machine: Machine) -> str | None:
-    """Why loads that are one iteration early with their product come early enough."""
-    if isinstance(op, tl.LoadRegionOp):
-        return None
-    takes = sum(dma_read_ps(machine, block_bytes(load)) for load in loads)
-    early = next((use.operation for use in op.results[0].uses if isinstance(use.operation, tl.CompositeOp)), None)
-    others = products_ps(loop, machine, but=early)
-    if 2 * takes > others:
-        return None
-    return f"it takes {takes // 1000} ns, and the other products of an iteration {others // 1000}"

@@ -32,11 +32,11 @@ def single_ops_are_faster(loop: scf.ForOp, machine: Machine) -> bool:
     return max(slice_ps, _cpu_ps(loop, machine)) < max(slice_ps, products_ps(loop, machine))
 
 
-def products_ps(loop: scf.ForOp, machine: Machine, *, but: Operation | None = None) -> int:
-    """How long the GEMM engine is busy with the tiles of an iteration, those of `but` left out."""
+def products_ps(loop: scf.ForOp, machine: Machine) -> int:
+    """How long the GEMM engine is busy with the tiles of an iteration."""
     total = 0
     for op in _ops(loop):
-        if isinstance(op, tl.DotOp | tl.GemmOp) and but not in (op, op.parent_op()):
+        if isinstance(op, tl.DotOp | tl.GemmOp):
             element = str(operand_element(op.a.type))
             if element in GEMM_ELEMENTS:
                 tiles = prod(-(-lanes // tile) for lanes, tile in zip(_extents(op), machine.pe.gemm.tile, strict=True))
