@@ -57,7 +57,7 @@ def pipelines(arguments: argparse.Namespace) -> int:
     for name in _known(arguments.names, PIPELINES, "pipeline") or PIPELINES:
         print(f"{name}\n    {ABOUT[name]}\n")
         for entry in PIPELINES[name]:
-            print(f"    {entry.spec:<40}{entry.reason}".rstrip())
+            print(f"    {entry.spec:<40}{entry.reason}")
         print()
     print("a pipeline with a pass more, before the first or after the last of a name: 'auto{after-match-recipes=cse}'")
     return 0

@@ -237,7 +237,7 @@ def _pipeline_row(row: Mapping[str, Entry]) -> tuple[str, ...]:
     entries = [row[name] for name in PIPELINES if name in row]
     options = (row[name].spec.partition("{")[2].rstrip("}") if name in row else None for name in PIPELINES)
     marks = ("" if text is None else f"`{text}`" if text else "•" for text in options)
-    reasons = dict.fromkeys(entry.reason for entry in entries if entry.reason)
+    reasons = dict.fromkeys(entry.reason for entry in entries)
     return _link(_bare(entries[0])), *marks, "; ".join(reasons)
 
 

@@ -1,4 +1,4 @@
-"""The named pipelines: lists of pass specs, with a reason beside each entry that is not obvious."""
+"""The named pipelines: lists of pass specs, with a reason beside each entry."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ class Entry:
     """One pass of a pipeline, as text (`form-composites{stage=a}`), and why it stands there."""
 
     spec: str
-    reason: str = ""
+    reason: str
 
 
 _REGIONS: tuple[Entry, ...] = (
     Entry("normalise-loops", "before canonicalize, which would delete loops that count down"),
     Entry("canonicalize", "constants fold, which the reading of addresses looks for"),
-    Entry("cse"),
+    Entry("cse", "what the kernel writes twice"),
     Entry("licm", "what a loop does not change must stand outside of it before addresses are read"),
     Entry("dot-accumulate", "`acc + dot` and `dot(a, b, acc)` are one form from here on"),
     Entry("raise-regions", "from here on loads and stores are of regions"),
     Entry("drop-dead-iter-args", "carried pointers are dead now"),
     Entry("canonicalize", "folds the arithmetic of the regions"),
     Entry("cse", "accesses of one block share their scalars"),
-    Entry("licm"),
+    Entry("licm", "scalars of regions that no iteration changes"),
 )
 """From kernel text's loads and stores to regions: what every pipeline begins with."""
 
 _PLANS: tuple[Entry, ...] = (
-    Entry("canonicalize"),
-    Entry("cse"),
+    Entry("canonicalize", "what is left over of the passes above"),
+    Entry("cse", "the same"),
     Entry("lower-to-commands", "blocks become buffers"),
     Entry("expand-recipes", "before scratch is allocated: the rows of a recipe need blocks of their own"),
     Entry("allocate-scratch", "once there is every buffer"),
@@ -40,8 +40,8 @@ _PLANS: tuple[Entry, ...] = (
 """From blocks to commands; a kernel may write composites out itself, so every pipeline can make plans."""
 
 _APART: tuple[Entry, ...] = (
-    Entry("canonicalize"),
-    Entry("cse"),
+    Entry("canonicalize", "what is left over of the passes above"),
+    Entry("cse", "the same"),
     Entry("lower-to-commands", "blocks become buffers"),
     Entry("expand-recipes", "before scratch is allocated: the rows of a recipe need blocks of their own"),
     Entry("double-buffer", "the next scores are stored while this tile's are still being read"),
@@ -70,7 +70,7 @@ _GEMMS: tuple[Entry, ...] = (
     Entry("fold-batches", "before it, as one product with more rows is a GEMM and a batch of products is none"),
     Entry("raise-k-loops", "a loop that only accumulates is one GEMM, whose operands stream"),
     Entry("canonicalize", "takes out the loads whose loops are gone"),
-    Entry("cse"),
+    Entry("cse", "operands of a GEMM share their scalars"),
     Entry("shrink-regions", "after the GEMMs, through which it walks from the stores back to the loads"),
 )
 
@@ -94,7 +94,7 @@ PIPELINES: dict[str, tuple[Entry, ...]] = {
     "pipelined": (
         *_REGIONS,
         *_GEMMS,
-        Entry("match-recipes{in-loops=load}"),
+        Entry("match-recipes{in-loops=load}", "the load of its product can be issued early"),
         Entry("form-composites{in-loops=load}", "loads can be issued early, a stream starts with its product"),
         Entry("fuse-epilogues", "what follows a product joins its composite"),
         Entry("form-tails", "PE_CPU does not wait for what it only issues"),
