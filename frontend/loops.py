@@ -19,8 +19,10 @@ from .emit import Site
 from .statements import WRITERS, Statements
 from .types import DType, TypeFault, int32, ir_type, promote_integers, type_of_number
 from .values import Item, Iteration, Undefined, Value, describe, parts, with_parts
+from .values import Region as HbmRegion
 
 _MOST_UNROLLED = 65536
+_NEW_REGION = "make the region where it is used, as in al.ref(...)"
 
 
 class Loops(Statements):
@@ -286,6 +288,10 @@ class Carried:
                 raise self._changes(name, before, now)
             made = tuple(self._materialised(name, b, n) for b, n in zip(inner, after, strict=True))
             return before if all(m is b for m, b in zip(made, inner, strict=True)) else with_parts(before, made)
+        if isinstance(before, HbmRegion | Undefined) and before is not now:
+            line = self._lowering.frame.module.text.position(self._loop.span[0])[0]
+            reason = f"loops carry no regions, and the one at line {line} makes it another one"
+            return before if isinstance(before, Undefined) else Undefined(reason, _NEW_REGION)
         if isinstance(before, Value) or before is now or (type(before) is type(now) and before == now):
             return before
         if isinstance(before, bool | int | float) and isinstance(now, Value | bool | int | float):

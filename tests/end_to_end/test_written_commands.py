@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ahbmc.dialects.errors import AhbmcError, Category
 from ahbmc.driver.run import run_workload
 from support_values import Case, assert_close, case_of_workload, check_every_pass, reference_values
 
@@ -16,9 +17,14 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 @cache
+def summary(name: str, pipeline: str | None, *settings: str) -> Mapping[str, Any]:
+    """What a run of an example for its time alone reports."""
+    return run_workload(EXAMPLES / f"{name}.yaml", pipeline=pipeline, overrides=settings, timing_only=True).summary()
+
+
 def issued(name: str, pipeline: str | None, *settings: str) -> tuple[int, int]:
     """(commands, issue cycles) of an example."""
-    found = run_workload(EXAMPLES / f"{name}.yaml", pipeline=pipeline, overrides=settings, timing_only=True).summary()
+    found = summary(name, pipeline, *settings)
     return found["commands"]["total"], found["issue_cycles"]
 
 
@@ -89,3 +95,56 @@ def test_values_of_tiles(form: str, pipeline: str) -> None:
     case = tiles(form)
     assert_close(reference_values(case), attended(case.arguments), "by numpy")
     check_every_pass(case, pipeline)
+
+
+# A plain kernel, the pipeline that is to find its composites, and the kernel that writes them out.
+FORMS = [
+    ("gemm_load_ref", "composite", "gemm_load_ref_written"),
+    ("gemm_ref_ref", "composite", "gemm_ref_ref_written"),
+    ("flash_decode", "composite", "flash_decode_written_composites"),
+    ("flash_decode", "fused", "flash_decode_written_fused"),
+    ("flash_decode", "pipelined", "flash_decode_written_ahead"),
+]
+
+
+@pytest.mark.parametrize(("plain", "pipeline", "written"), FORMS)
+def test_what_passes_find_is_as_fast_as_what_is_written(plain: str, pipeline: str, written: str) -> None:
+    """Within 2% of the written form, under its own pipeline or the default one, whichever is faster for it."""
+    best = min(summary(written, own)["latency_ns"] for own in (None, "auto"))
+    assert summary(plain, pipeline)["latency_ns"] <= 1.02 * best
+
+
+@pytest.mark.parametrize("form", ["composites", "fused", "ahead"])
+def test_values_of_written_composites(form: str) -> None:
+    """Attention by numpy, and the same after every pass. Three steps over the keys."""
+    sizes = ("const.G=5", "const.HEAD_DIM=40", "const.BLOCK_N=48", "args.S=144")
+    case = case_of_workload(EXAMPLES / f"flash_decode_written_{form}.yaml", sizes)
+    given = case.arguments
+    found = attended({**given, "q_ptr": np.asarray(given["q_ptr"], np.float64) * given["sm_scale"]})
+    wanted = (found["o_ptr"] / found["l_ptr"][:, None]).astype(np.float16)
+    assert_close(reference_values(case), {"o_ptr": wanted}, "by numpy")
+    check_every_pass(case, "auto")
+
+
+def test_too_large_a_composite_names_its_ops(tmp_path: Path) -> None:
+    """Nothing is split silently: the error has every kind of op with its bytes, the bound and the gap."""
+    ops = ", ".join(['{"op": "exp"}'] * 80 + ['{"op": "add", "other": 1.0}'] * 20)
+    text = f"""\
+import triton
+from ahbmc import language as al
+
+
+@triton.jit
+def k(x_ptr, y_ptr):
+    a = al.ref(x_ptr, (64, 64))
+    al.composite(op="gemm", a=a, b=a, out=al.ref(y_ptr, (64, 64)), epilogue=[{ops}])
+"""
+    (tmp_path / "k.py").write_text(text, encoding="utf-8")
+    arguments = "{x_ptr: {shape: [64, 64], dtype: fp16}, y_ptr: {shape: [64, 64], dtype: fp16}}"
+    (tmp_path / "k.yaml").write_text(f"kernel: k.py::k\nargs: {arguments}\ngrid: [1]\n", encoding="utf-8")
+    with pytest.raises(AhbmcError) as caught:
+        run_workload(tmp_path / "k.yaml")
+    (fault,) = caught.value.faults
+    assert fault.category is Category.DOES_NOT_FIT and fault.place is not None and fault.place.line == 8
+    assert fault.message.startswith("a composite of 101 ops has ") and "a command has 1024 at most" in fault.message
+    assert [note.split(":")[0] for note in fault.notes[:3]] == ["gemm", "exp", "add"]

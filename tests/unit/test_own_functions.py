@@ -47,6 +47,12 @@ CASES: list[tuple[str, str, str, str, str, str]] = [
     ("a loop that carries on a block of a scope",
      BLOCK + "for i in range(n):\n    with al.scratch_scope():\n        a = a + 1.0", "9:13", "a = a + 1.0",
      "'a' has no value at the end of the loop's body: it was made in the scratch scope of line 8", ""),
+    ("a region of the round before",
+     "r = al.ref(x, (B,))\nfor i in range(n):\n    a = tl.load(r)\n    r = al.ref(x + i, (B,))", "8:21", "r",
+     "'r' has no value here: loops carry no regions, and the one at line 7 makes it another one", "where it is used"),
+    ("a region of the last round",
+     "r = al.ref(x, (B,))\nfor i in range(n):\n    r = al.ref(x + i, (B,))\na = tl.load(r)", "9:17", "r",
+     "'r' has no value here: loops carry no regions, and the one at line 7", "where it is used"),
     ("a name for a scope", "with al.scratch_scope() as s:\n    pass", "6:32", "s", "gives nothing", "leave `as` out"),
     ("a scope that is not opened", "al.scratch_scope()", "6:5", "al.scratch_scope()", "nothing is in",
      "with al.scratch_scope():"),
@@ -203,6 +209,9 @@ KEPT: list[tuple[str, str, list[float]]] = [
     ("through nested scopes",
      BLOCK + SCOPE + "b = a + 1.0\n    with al.scratch_scope():\n        c = b + 1.0\n        al.copy_to(b, c)\n"
      "    al.copy_to(a, b)\ntl.store(al.ref(y, (B,)), a)", [2] * 16),
+    ("a region that every round makes anew, beside it",
+     BLOCK + "r = al.ref(x, (B,))\nal.copy_to(a, tl.load(r))\nfor i in range(n):\n    r = al.ref(x + i, (B,))\n"
+     "    al.copy_to(a, tl.load(r))\ntl.store(al.ref(y, (B,)), a)", [4, 5, 6]),
     ("scalars, which PE_CPU keeps", SCOPE + "m = n + 1\ntl.store(y, m)", [6]),
 ]  # fmt: skip
 
