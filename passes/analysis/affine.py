@@ -22,7 +22,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ...dialects import tl
 from ...dialects.pointer import PointerType
 from ...dialects.shapes import element_of, shape_of
-from .poly import ONE, ZERO, Meaning, Poly, Positive, Symbols
+from .poly import ONE, ZERO, Chosen, Meaning, Poly, Positive, Symbols
 
 
 @dataclass(frozen=True)
@@ -188,6 +188,8 @@ class AffineAnalysis:
     def _natural_meaning(self, meaning: Meaning) -> bool:
         if isinstance(meaning, Positive):
             return True
+        if isinstance(meaning, Chosen):
+            return self.is_natural(meaning.yes) and self.is_natural(meaning.no)
         if not isinstance(meaning, SSAValue):
             return meaning.kind != "floor" and self.is_natural(meaning.dividend) and self.is_natural(meaning.divisor)
         op = meaning.owner
@@ -376,14 +378,24 @@ class AffineAnalysis:
         return self.of(op.operand) if 1 < old.bitwidth <= new.bitwidth else None
 
     def _of_branches(self, op: scf.IfOp, n: int) -> Affine | None:
-        """The result of a condition both of whose branches give the same."""
+        """The result of a condition whose branches give the same, or pointers of one base at other places."""
         ends = [region.block.last_op for region in op.regions if region.blocks]
         known = [self.of(end.operands[n]) for end in ends if isinstance(end, scf.YieldOp)]
-        if len(known) != 2 or known[0] is None or known[0] != known[1]:
+        yes, no = known if len(known) == 2 else (None, None)
+        if yes is None or no is None:
             return None
-        inner = known[0].base is not None and is_inside(known[0].base, op)
-        inner = inner or any(t.block is not None and is_inside(t.block, op) for t in known[0].terms)
-        return None if inner or not all(self.is_invariant(p, op) for p in known[0].polys()) else known[0]
+        if yes.base is not no.base or yes.terms != no.terms or (yes != no and yes.base is None):
+            return None
+        inner = yes.base is not None and is_inside(yes.base, op)
+        inner = inner or any(t.block is not None and is_inside(t.block, op) for t in yes.terms)
+        if inner or not all(self.is_invariant(p, op) for p in (*yes.polys(), *no.polys())):
+            return None
+
+        def chosen(a: Poly, b: Poly) -> Poly:
+            return a if a == b else self.symbols.poly(Chosen(op.cond, a, b))
+
+        coef = tuple(chosen(a, b) for a, b in zip(yes.coef, no.coef, strict=True))
+        return replace(yes, const=chosen(yes.const, no.const), coef=coef)
 
     def _reshaped(self, op: Operation, known: Affine) -> Affine | None:
         shape = shape_of(op.results[0].type)

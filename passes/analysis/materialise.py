@@ -17,7 +17,7 @@ from xdsl.rewriter import InsertPoint
 from ...dialects import tl
 from ...dialects.shapes import element_of, shape_of
 from .affine import Affine, constant_of
-from .poly import Meaning, Poly, Positive, Quotient, Symbols
+from .poly import Chosen, Meaning, Poly, Positive, Quotient, Symbols
 
 
 class Materialiser:
@@ -76,6 +76,8 @@ class Materialiser:
 
     def _meaning(self, meaning: Meaning) -> SSAValue:
         match meaning:
+            case Chosen():
+                return self.insert(arith.SelectOp(meaning.condition, self.poly(meaning.yes), self.poly(meaning.no)))
             case Positive():
                 return self.insert(arith.MaxSIOp(self.poly(meaning.of), self.constant(0)))
             case Quotient():

@@ -116,7 +116,16 @@ class Positive:
     of: Poly
 
 
-Meaning: TypeAlias = "SSAValue | Positive | Quotient"
+@dataclass(frozen=True)
+class Chosen:
+    """One polynomial where a truth value of the IR holds, else the other."""
+
+    condition: SSAValue
+    yes: Poly
+    no: Poly
+
+
+Meaning: TypeAlias = "SSAValue | Chosen | Positive | Quotient"
 """What a symbol stands for."""
 
 
@@ -155,6 +164,9 @@ class Symbols:
             meaning = self.meanings[todo.pop()]
             if isinstance(meaning, Quotient):
                 todo += [*meaning.dividend.symbols(), *meaning.divisor.symbols()]
+            elif isinstance(meaning, Chosen):
+                todo += [*meaning.yes.symbols(), *meaning.no.symbols()]
+                yield meaning.condition
             elif isinstance(meaning, Positive):
                 todo += meaning.of.symbols()
             else:
