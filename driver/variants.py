@@ -18,7 +18,7 @@ from ..backend_sim.analysis.attribution import by_line
 from ..backend_sim.target.document import closest, parse
 from ..backend_sim.target.machine_file import SET
 from ..dialects.errors import AhbmcError, Place, Sources, fail
-from ..dialects.text import print_module
+from .command_key import command_key
 from .command_line import word_place
 from .execution import compile_all
 from .outermost import caught
@@ -182,12 +182,8 @@ class Trials:
         if pipeline is not None:
             requests = tuple(replace(r, pipeline=pipeline, pipeline_place=None) for r in prepared.requests)
             prepared = replace(prepared, requests=requests)
-        if self._shared is not None:
-            compiled = self._shared.compile_all(prepared.requests)
-            key = settings, tuple(c.module for c in compiled)
-        else:
-            compiled = compile_all(prepared.requests)
-            key = settings, tuple(print_module(c.module, locations=True) for c in compiled)
+        compiled = (self._shared.compile_all if self._shared is not None else compile_all)(prepared.requests)
+        key = settings, tuple(command_key(c.module) for c in compiled)
         if key not in self._measured:
             outcome = run_compiled(prepared, compiled, timing_only=self.timing_only)
             analysis = outcome.executed.analysis
