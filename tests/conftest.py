@@ -29,6 +29,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="write the outputs that documents show anew")
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how much the generated kernels were checked."""
+    found = [
+        value
+        for report in terminalreporter.stats.get("passed", [])
+        for name, value in getattr(report, "user_properties", ())
+        if name == "generated kernels"
+    ]
+    if found:
+        kernels, passes, compared = (sum(column) for column in zip(*found, strict=True))
+        terminalreporter.write_line(
+            f"{kernels} generated kernels kept their values: {passes:,} passes, {compared:,} comparisons"
+        )
+
+
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     if file_path.suffix in (".mlir", ".py", ".yaml") and HERE / "filecheck" in file_path.parents:
         # pytest declares the keywords of `from_parent` without types.

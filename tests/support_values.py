@@ -19,7 +19,8 @@ from ahbmc.backend_sim.numerics.dtypes import Array, dtype_named, is_float, trit
 from ahbmc.backend_sim.numerics.reference import run_reference
 from ahbmc.dialects import ahbm
 from ahbmc.dialects.ahbm.composite import is_recipe
-from ahbmc.dialects.text import print_module
+from ahbmc.dialects.text import new_context, print_module
+from ahbmc.dialects.verify import verify
 from ahbmc.driver.argument_types import type_of
 from ahbmc.driver.kernels import find_kernel
 from ahbmc.driver.lowering import Request, front
@@ -27,6 +28,7 @@ from ahbmc.driver.prepare import prepare
 from ahbmc.driver.workload import load
 from ahbmc.passes import build_pipeline, run_pipeline
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 # Relative and absolute difference that rounding in another order makes, by element type of the output.
@@ -155,6 +157,116 @@ def assert_close(got: Mapping[str, Array], wanted: Mapping[str, Array], what: st
         )
 
 
+@dataclass
+class Tally:
+    """What has been checked: kernels, passes that ran over them, IRs whose values were compared."""
+
+    kernels: int = 0
+    passes: int = 0
+    compared: int = 0
+
+
+class Fingerprints:
+    """Numbers for modules, the same for those whose ops are the same. Far faster than their text."""
+
+    def __init__(self) -> None:
+        self._by_id: dict[int, tuple[Attribute, int]] = {}  # holds the attributes, so that no id comes again
+        self._numbers: dict[Attribute | str, int] = {}
+
+    def of(self, module: ModuleOp) -> tuple[int, ...]:
+        """The ops of a module, not its own attributes (remarks)."""
+        found: list[int] = []
+        values: dict[SSAValue, int] = {}
+        for op in module.body.block.ops:
+            self._op(op, values, found)
+        return tuple(found)
+
+    def _op(self, op: Operation, values: dict[SSAValue, int], found: list[int]) -> None:
+        found += (-1, self._number(op.name), *(values[operand] for operand in op.operands))
+        for result in op.results:
+            values[result] = len(values)
+            found.append(self._attribute(result.type))
+        for name, value in (*op.properties.items(), *op.attributes.items()):
+            found += (self._number(name), self._attribute(value))
+        for region in op.regions:
+            for block in region.blocks:
+                found.append(-2)
+                for argument in block.args:
+                    values[argument] = len(values)
+                    found.append(self._attribute(argument.type))
+                for inner in block.ops:
+                    self._op(inner, values, found)
+        found.append(-3)
+
+    def _attribute(self, value: Attribute) -> int:
+        known = self._by_id.get(id(value))
+        if known is None:
+            known = self._by_id[id(value)] = value, self._number(value)
+        return known[1]
+
+    def _number(self, value: Attribute | str) -> int:
+        return self._numbers.setdefault(value, len(self._numbers))
+
+
+class EveryPipeline:
+    """Runs a kernel through every pass of several pipelines and compares its values after each.
+
+    Passes that pipelines begin with are run once for all of them; IR that has been compared is not compared again, and
+    what pipelines still have before them is run once where they have come to the same IR.
+    """
+
+    def __init__(self, pipelines: Sequence[str], tally: Tally):
+        self.pipelines, self.tally = pipelines, tally
+        self.fingerprints = Fingerprints()
+        self.context = new_context()
+
+    def check(self, case: Case) -> None:
+        """Raises AssertionError, with the IR on standard error, where the values after a pass are others."""
+        module = front(case.request)
+        self.case, self.wanted = case, reference_values(case, module)
+        assert any(not np.array_equal(v, case.arguments[n]) for n, v in self.wanted.items()), "the kernel wrote nothing"
+        self.compared = {self.fingerprints.of(module)}
+        self.gone: set[tuple[tuple[int, ...], tuple[ModulePass, ...]]] = set()
+        self._follow(module, [build_pipeline(name, case.request.options) for name in self.pipelines])
+        self.tally.kernels += 1
+
+    def _follow(self, module: ModuleOp, lists: Sequence[Sequence[ModulePass]]) -> None:
+        """The passes that are still to come; `module` is used up."""
+        ways: dict[ModulePass, list[tuple[ModulePass, ...]]] = {}
+        for first, *rest in filter(None, lists):
+            ways.setdefault(first, []).append(tuple(rest))
+        if not ways:
+            verify(module)
+            assert is_lowered(module) and not has_recipes(module)
+        for number, (each, rests) in enumerate(ways.items(), 1):
+            now = module if number == len(ways) else module.clone()
+            each.apply(self.context, now)
+            self.tally.passes += 1
+            found = self.fingerprints.of(now)
+            if found not in self.compared:
+                self._compare(each, now)
+                self.compared.add(found)
+            left = [rest for rest in rests if (found, rest) not in self.gone]
+            self.gone.update((found, rest) for rest in left)
+            if left:
+                self._follow(now, left)
+
+    def _compare(self, each: ModulePass, module: ModuleOp) -> None:
+        got = values_of(self.case, module)
+        if got is not None:
+            assert_same(got, self.wanted, each, module)
+            self.tally.compared += 1
+
+
+def assert_same(got: Mapping[str, Array], wanted: Mapping[str, Array], each: ModulePass, module: ModuleOp) -> None:
+    """Values after a pass; where they are others, the IR goes to standard error."""
+    try:
+        assert_close(got, wanted, f"after {each.name}")
+    except AssertionError:
+        sys.stderr.write(f"after {each.name}:\n{print_module(module)}")
+        raise
+
+
 def check_every_pass(case: Case, pipeline: str) -> ModuleOp:
     """Run a pipeline and compare the values after each of its passes with those before the first; the lowered
     module.
@@ -165,13 +277,8 @@ def check_every_pass(case: Case, pipeline: str) -> ModuleOp:
 
     def compare(each: ModulePass, now: ModuleOp) -> None:
         got = values_of(case, now)
-        if got is None:
-            return
-        try:
-            assert_close(got, wanted, f"after {each.name}")
-        except AssertionError:
-            sys.stderr.write(f"after {each.name}:\n{print_module(now)}")
-            raise
+        if got is not None:
+            assert_same(got, wanted, each, now)
 
     run_pipeline(module, build_pipeline(pipeline, case.request.options), on_pass=compare, verify=False)
     assert is_lowered(module) and not has_recipes(module)
