@@ -20,7 +20,7 @@ from ..dialects.remarks import remark
 from .commands.math_kinds import is_lane_by_lane, math_kind
 from .composites.gemm_choice import Choice, Stage, choose, factor_element
 from .composites.iteration_cost import single_ops_are_faster
-from .composites.loaded_ahead import InLoops, loaded_ahead, loop_of
+from .composites.loaded_ahead import InLoops, has_recipe, loaded_ahead, loop_of
 from .composites.operand_loads import absorb, drop_zero_accumulator
 from .composites.stage_operands import single_ops, stage_gemm
 from .composites.tile_ops import TileOps, captured, ops_of, ops_on, tile_region
@@ -81,7 +81,8 @@ class FormCompositesPass(ModulePass):
             return
         wanted: Stage | None = None if self.stage == "auto" else self.stage
         loop = loop_of(product)
-        weigh = self.when == "auto"
+        # Single ops would hold up PE_CPU, which is to issue the composites of a recipe beside them.
+        weigh = self.when == "auto" and not (loop is not None and has_recipe(loop))
         if weigh and isinstance(product, tl.DotOp) and loop is not None and single_ops_are_faster(loop, machine):
             remark(product, self.name, "composite", "refused", "single ops do an iteration of the loop faster")
             return

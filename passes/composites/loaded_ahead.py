@@ -25,6 +25,11 @@ def loop_of(op: Operation) -> scf.ForOp | None:
     return loop if isinstance(loop, scf.ForOp) else None
 
 
+def has_recipe(loop: scf.ForOp) -> bool:
+    """Whether a composite of the body of a loop has a recipe."""
+    return any(isinstance(op, tl.CompositeOp) and op.recipe is not None for op in loop.body.block.ops)
+
+
 def loaded_ahead(product: Operation, value: SSAValue, machine: Machine) -> tl.LoadRegionOp | None:
     """The load of an operand that is to stay one: it stands in the same loop, that is long enough for blocks to be on
     their way while another is used, and there is room for them."""
