@@ -55,7 +55,7 @@ def _expand(composite: ahbm.CompositeOp) -> None:
                 Category.INVALID_IR,
             )
         specs += rows_of(spec, [v.type for v in parts], new_part)
-    made = ahbm.CompositeOp(parts, list(composite.extents), specs, composite.written)
+    made = ahbm.CompositeOp(parts, list(composite.extents), specs, composite.written, as_written=composite.as_written)
     made.location = composite.location
     block = composite.parent
     assert block is not None

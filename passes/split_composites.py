@@ -36,7 +36,7 @@ class SplitCompositesPass(ModulePass):
 
     needs:   `lower-to-commands`, `expand-recipes`; before `double-buffer`, which gives %p two buffers.
     keeps:   values, but for one rounding less of each scaled sum. A composite stays whole where another op before its
-             GEMM works on its output; a remark says so.
+             GEMM works on its output, as a remark says, and where the kernel writes it out.
     options: none
     """
 
@@ -45,7 +45,8 @@ class SplitCompositesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = machine_of(op)
         for composite in [each for each in op.walk() if isinstance(each, ahbm.CompositeOp)]:
-            if isinstance(composite.parent_op(), scf.ForOp) and composite.gemm_number:
+            own = composite.as_written is not None
+            if isinstance(composite.parent_op(), scf.ForOp) and composite.gemm_number and not own:
                 _split(composite, machine, self.name)
 
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, i64
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, UnitAttr, i64
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.irdl import (
     AnyAttr,
     AttrSizedOperandSegments,
     ParsePropInAttrDict,
     irdl_op_definition,
+    opt_prop_def,
     prop_def,
     region_def,
     traits_def,
@@ -44,7 +45,8 @@ class CompositeOp(CommandOp):
     """One command of many ops. `parts` are the operands that the specs number; `extents` the valid m, n, k of the GEMM.
 
     `writes` numbers the handles outside the composite that it writes: they are what later commands wait for. The
-    region is the plan of `dialects/pe.py`; it is empty until `tile-composites` has made one.
+    region is the plan of `dialects/pe.py`; it is empty until `tile-composites` has made one. No pass splits one that is
+    `as_written`: the programmer has placed it.
     """
 
     name = "ahbm.composite"
@@ -55,6 +57,7 @@ class CompositeOp(CommandOp):
     extents = var_operand_def(i64)
     specs = prop_def(ArrayAttr[SpecAttr])
     writes = prop_def(DenseArrayBase.constr(i64))
+    as_written = opt_prop_def(UnitAttr)
     plan = region_def()
 
     irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
@@ -68,10 +71,15 @@ class CompositeOp(CommandOp):
         specs: Sequence[SpecAttr],
         writes: Sequence[int],
         plan: Region | None = None,
+        as_written: UnitAttr | None = None,
     ):
         super().__init__(
             operands=[parts, extents],
-            properties={"specs": ArrayAttr(specs), "writes": DenseArrayBase.from_list(i64, writes)},
+            properties={
+                "specs": ArrayAttr(specs),
+                "writes": DenseArrayBase.from_list(i64, writes),
+                "as_written": as_written,
+            },
             regions=[plan or Region()],
         )
 

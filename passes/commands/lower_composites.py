@@ -30,7 +30,8 @@ def lower_composite(e: Emission, op: tl.CompositeOp) -> None:
     specs = specs_of(form, out, numbers)
     written = [numbers[n] for n in form.written] + [out] * given
     extents = _extents(e, op, form) if form.product is not None else []
-    e.insert(ahbm.CompositeOp(parts.values, extents, specs, list(dict.fromkeys(written))))
+    writes = list(dict.fromkeys(written))
+    e.insert(ahbm.CompositeOp(parts.values, extents, specs, writes, as_written=op.as_written))
 
 
 def _out(e: Emission, op: tl.CompositeOp, form: CompositeForm, numbers: list[int], parts: _Parts) -> int:

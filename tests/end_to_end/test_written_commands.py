@@ -34,9 +34,10 @@ FIXED_40 = "machine.pe.cpu.fixed_cycles_single=40"
 
 @pytest.mark.parametrize("pipeline", [None, "primitive", "composite", "fused", "pipelined", "auto"])
 def test_a_tile_in_two_composites_is_issued_as_it_is_written(pipeline: str | None) -> None:
-    """load, composite, composite, wait: under every pipeline."""
+    """load, composite, composite, wait: under every pipeline. Four tiles have eight composites."""
     assert issued("decode_tile_fused", pipeline) == (4, 120)
     assert issued("decode_tile_fused", pipeline, FIXED_40) == (4, 184)
+    assert issued("decode_tile_fused", pipeline, "args.S=4*TILE") == (10, 9 + 4 * (43 + 60) + 8)
 
 
 def test_a_tile_of_single_op_commands() -> None:
