@@ -153,10 +153,13 @@ _ELSEWHERE = (
 
 @dataclass(frozen=True)
 class Example:
-    """The first case of a pass's test file: what it shows, its text, the pipeline that the test runs, IR after it."""
+    """The first case of a pass's test file: what it shows, the pipeline of the test, the passes of it that come before
+    the pass, IR before the pass and after all of them.
+    """
 
     about: str
     pipeline: str
+    earlier: str
     before: str
     after: str
 
@@ -268,7 +271,9 @@ def _section(name: str, cls: type[ModulePass], root: Path, trials: dict[str, Tri
     example = example_of(root / file)
     if example.after != example.before:
         command = f"ahbmc-opt {file} -p {_quoted(example.pipeline)}"
-        yield f"The first case of [`{name}.mlir`](../{file}), {example.about}\n\n```mlir\n{example.before}```\n"
+        earlier = f" After `{example.earlier}` it is" if example.earlier else ""
+        yield f"The first case of [`{name}.mlir`](../{file}): {example.about}{earlier}\n"
+        yield f"```mlir\n{example.before}```\n"
         yield f"`{command}` prints for it\n\n```mlir\n{example.after}```\n"
     refuses = root / _TESTS / f"{name}-refuses.mlir"
     if refuses.exists():
@@ -299,9 +304,14 @@ def example_of(file: Path) -> Example:
     about, function = _ABOUT.search(bare), _FUNCTION.search(bare)
     assert about and function, f"{file} has no case"
     module = parse_module(function[0], str(file), new_context())
-    run_pipeline(module, pipeline)
+    passes = single_passes(pipeline)
+    at = [each.partition("{")[0] for each in passes].index(file.stem)
+    earlier = ",".join(passes[:at])
+    run_pipeline(module, earlier)
+    before = _functions(print_module(module)) if earlier else function[0]
+    run_pipeline(module, ",".join(passes[at:]))
     module.attributes.pop(ATTRIBUTE, None)
-    return Example(about[1].replace("\n//", ""), pipeline, function[0], _functions(print_module(module)))
+    return Example(about[1].replace("\n//", ""), pipeline, earlier, before, _functions(print_module(module)))
 
 
 def pipelines_of(text: str) -> list[str]:

@@ -25,9 +25,10 @@ Prefix = tuple[int, int]
 class FoldBatchesPass(ModulePass):
     """Give a batch of products that share `b` one row of blocks for all: the batch is part of M.
 
-    before:  %k2 = tl.broadcast %k1 : tensor<1x64x128xf16> -> tensor<8x64x128xf16>
+    before:  %q = tl.load_region %r : !ahbm.region<f16, 3> -> tensor<8x16x64xf16>
+             %k2 = tl.broadcast %k1 : tensor<1x64x128xf16> -> tensor<8x64x128xf16>
              %d = tl.dot %q, %k2 : tensor<8x16x64xf16>, tensor<8x64x128xf16> -> tensor<8x16x128xf32>
-    after:   %q2 = tl.reshape %q : tensor<8x16x64xf16> -> tensor<128x64xf16>
+    after:   %q2 = tl.load_region %r2 : !ahbm.region<f16, 2> -> tensor<128x64xf16>
              %d2 = tl.dot %q2, %k : tensor<128x64xf16>, tensor<64x128xf16> -> tensor<128x128xf32>
 
     So the query heads of grouped-query attention that share a head of K and V are rows of one GEMM, which reads K and V

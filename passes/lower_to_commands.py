@@ -36,11 +36,11 @@ class LowerToCommandsPass(ModulePass):
     """Select commands, give every block a buffer, and leave no block and no `tl` op behind.
 
     before:  %x = tl.load_region %r : !ahbm.region<f32, 1> -> tensor<64xf32>
-             %y = math.exp %x : tensor<64xf32>
+             %y = arith.addf %x, %x : tensor<64xf32>
              tl.store_region %s, %y : !ahbm.region<f32, 1>, tensor<64xf32>
     after:   %b = ahbm.alloc : !ahbm.buffer<64xf32, tcm>
              ahbm.dma_read %r, %b : ...
-             ahbm.math "exp" ins(%b : ...) out(%b : ...)
+             ahbm.math "add" ins(%b, %b : ...) out(%b : ...)
              ahbm.dma_write %b, %s : ...
 
     Blocks that are affine in their indices become index views, blocks of one value scalars, expand_dims, broadcast

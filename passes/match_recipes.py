@@ -34,7 +34,7 @@ class MatchRecipesPass(ModulePass):
              %o = tl.dot %p, %v acc(%o_rescaled)
     after:   %m, %l, %o = tl.composite(%s, %m, %l, %o, %v) {
                %m2, %l2, %o2, %p = tl.recipe(%s, %m, %l, %o) {recipe = "softmax_merge", params} { those ops }
-               %d = tl.dot %p, %v acc(%o2) ; tl.yield %m2, %l2, %d }
+               %d = tl.gemm %p, %v acc(%o2) ; tl.yield %m2, %l2, %d }
 
     What counts is the flow of data, not how it is spelled: the terms of the rows are built for each choice of the
     recipe's parameters and unified with the kernel's. `ahbmc recipes` lists places, operands, parameters and rows.

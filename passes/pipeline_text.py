@@ -222,7 +222,8 @@ def _unknown_pass(name: str, place: Place | None) -> Fault:
     return Fault(
         f"there is no pass or pipeline '{name}'",
         place,
-        hint=_closest(name, names) or "`ahbmc passes` and `ahbmc pipelines` tell what each does",
+        hint=_closest(name, names)
+        or "`ahbmc passes` and `ahbmc pipelines` tell what each does; --load-pass FILE.py makes one of your own known",
         notes=(f"passes: {', '.join(pass_names())}", f"pipelines: {', '.join(PIPELINES)}"),
     )
 

@@ -6,12 +6,14 @@ import re
 from pathlib import Path
 
 import pytest
+from ahbmc.driver.listing import pass_manual
 from ahbmc.driver.passes_page import EFFECTS, example_of, outcomes, passes_page
 from ahbmc.passes import PASS_NAMES
 from ahbmc.passes.pipelines import ABOUT, PIPELINES
 from ahbmc.passes.recipes import RECIPES
 
 ROOT = Path(__file__).parents[2]
+OP = re.compile(r"\b(?:tl|ahbm|pe|scf|arith|math)\.[a-z_0-9]+")
 CASES = ROOT / "tests" / "filecheck" / "passes"
 
 
@@ -25,6 +27,16 @@ def test_the_example_of_a_pass_is_changed_by_it(name: str) -> None:
     assert example.after.startswith("func.func")
     assert example.after != example.before
     assert "CHECK" not in example.before
+
+
+@pytest.mark.parametrize("name", [name for name in PASS_NAMES if not name.startswith("check-")])
+def test_the_manual_shows_ops_of_the_example(name: str) -> None:
+    """Before and after in the manual are the example in short: each op that they name is in it at that time."""
+    shown = re.search(r"^before: (.*?)^after: (.*?)\n\n", pass_manual(name), re.MULTILINE | re.DOTALL)
+    assert shown is not None
+    example = example_of(CASES / f"{name}.mlir")
+    for manual, ir in ((shown[1], example.before), (shown[2], example.after)):
+        assert set(OP.findall(manual)) - set(OP.findall(ir)) == set()
 
 
 def test_remarks_are_those_that_the_pass_makes() -> None:
