@@ -86,7 +86,8 @@ them.
 This page is made from the manuals of the passes (`ahbmc passes NAME`) and from what they do: the IR before and after a
 pass is the first case of its test file and what `ahbmc-opt` makes of it, latencies are those of the workloads in
 `examples/`. `ahbmc study WORKLOAD --ablate` does the same for a workload of your own ([`study.md`](study.md)).
-[`write_a_pass.md`](write_a_pass.md) is a tutorial, [`rules.md`](rules.md) has the rules that passes make commands by.
+[`patterns.md`](patterns.md) says which ways of writing a kernel become what, [`rules.md`](rules.md) what holds of all
+commands, `decisions/` why, and [`write_a_pass.md`](write_a_pass.md) is a tutorial.
 """
 
 _LEVELS = (
