@@ -5,6 +5,9 @@
 # RUN: ahbmc-opt %s --kernel in_place --arg x=*fp16 --arg w=*fp16 --arg y=*fp32 -p auto | filecheck %s --check-prefix=AUTO
 # RUN: ahbmc-opt %s --kernel unread --arg x=*fp32 -p fused | filecheck %s --check-prefix=UNREAD
 
+# RUN: ahbmc-opt %s --kernel merged --arg x=*fp16 --arg w=*fp16 --arg y=*fp32 | filecheck %s --check-prefix=MERGE
+# RUN: ahbmc-opt %s --kernel merged --arg x=*fp16 --arg w=*fp16 --arg y=*fp32 -p auto | filecheck %s --check-prefix=ROWS
+
 # Composites that are written out: what they compute is their body, and every pipeline issues them as they stand.
 import triton
 import triton.language as tl
@@ -47,7 +50,7 @@ def streamed(x, w, y):
 # AUTO: ahbm.fill %c
 # AUTO: scf.for
 # AUTO-NOT: iter_args
-# AUTO: ahbm.composite(%{{.*}}, %{{.*}}, %c : {{.*}}) extents({{.*}}) {specs = [#ahbm.spec<"gemm", k_tile, [0, 1], 2>, #ahbm.spec<"add", output_tile, [-1, 2], 2>], writes = array<i64: 2>}
+# AUTO: ahbm.composite(%{{.*}}, %{{.*}}, %c : {{.*}}) extents({{.*}}) {specs = [#ahbm.spec<"gemm", k_tile, [0, 1], 2>, #ahbm.spec<"add", output_tile, [-1, 2], 2>], writes = array<i64: 2>, as_written}
 # AUTO-NOT: ahbm.copy
 @triton.jit
 def in_place(x, w, y):
@@ -67,3 +70,41 @@ def unread(x):
     a = tl.load(al.ref(x, (24, 40)))
     al.composite(op="math", a=a, epilogue=[{"op": "exp"}])
     al.composite(op="math", a=a, epilogue=[{"op": "exp"}])
+
+
+# A recipe before the product: its meaning is its body, its rows are looked up later. What it writes goes on under its
+# name, the last of it with the product added; the rows are neither split off nor issued early.
+# MERGE-LABEL: func.func @merged
+# MERGE: scf.for {{.*}} iter_args(%[[M:.*]] = %m, %[[L:.*]] = %l, %[[O:.*]] = %o)
+# MERGE: %[[C:.*]], %{{.*}}, %{{.*}} = tl.composite
+# MERGE: %[[M1:.*]], %[[L1:.*]], %[[O1:.*]], %[[P:.*]] = tl.recipe(%{{.*}} = %{{.*}} : tensor<24x40xf32>, {{.*}}) attributes {recipe = "softmax_merge", params = {base = "2", scale = "before"}}
+# MERGE: math.exp2
+# MERGE: %[[G:.*]] = tl.gemm %[[P]]
+# MERGE-NEXT: %[[SUM:.*]] = arith.addf %[[G]], %[[O1]]
+# MERGE-NEXT: %[[R:.*]] = tl.copy_to %[[SUM]], %[[O1]]
+# MERGE-NEXT: tl.yield %[[M1]], %[[L1]], %[[R]]
+# ROWS-LABEL: func.func @merged
+# ROWS: scf.for
+# ROWS: ahbm.composite
+# ROWS-SAME: [#ahbm.spec<"reduce_max", once,
+# ROWS-SAME: #ahbm.spec<"copy", once,
+# ROWS-SAME: #ahbm.spec<"gemm", k_tile,
+# ROWS-SAME: #ahbm.spec<"add", output_tile,
+# ROWS-SAME: as_written}
+# ROWS-NOT: ahbm.composite
+@triton.jit
+def merged(x, w, y):
+    m = tl.full((24,), -1.0e9, tl.float32)
+    l = tl.zeros((24,), tl.float32)
+    o = tl.zeros((24, 56), tl.float32)
+    for i in range(3):
+        s = tl.load(al.ref(x + i * 40, (24, 40), (120, 1))).to(tl.float32)
+        al.composite(
+            prologue=[{"op": "softmax_merge", "base": "2", "s": s, "m": m, "l": l, "O": o}],
+            op="gemm",
+            b=al.ref(w, (40, 56)),
+            out=o,
+            epilogue=[{"op": "add", "other": o}],
+        )
+    tl.store(al.ref(y, (24, 56)), o)
+    tl.store(al.ref(y + 2000, (24,)), l)
