@@ -12,11 +12,15 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
+from ahbmc.dialects import ahbm
+from ahbmc.passes.allocate_scratch import AllocateScratchPass
 from ahbmc.passes.pipelines import PIPELINES
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from support_generated import Program, accesses, attention, lane_wise, products
 from support_values import EveryPipeline, Tally, assert_close, reference_values
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 
 
 def writes(program: Program) -> bool:
@@ -74,3 +78,17 @@ def test_generated_kernels_keep_their_values(family: str, record_property: Calla
             raise
     assert tally.kernels == FAMILIES[family][1]
     record_property("generated kernels", [tally.kernels, tally.passes, tally.compared])
+
+
+def test_a_pass_that_changes_values_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All buffers at one place: the first pipeline to get there says after which pass."""
+    right = AllocateScratchPass.apply
+
+    def wrong(self: AllocateScratchPass, ctx: Context, op: ModuleOp) -> None:
+        right(self, ctx, op)
+        for alloc in (each for each in op.walk() if isinstance(each, ahbm.AllocOp)):
+            alloc.properties["offset"] = IntegerAttr(0, i64)
+
+    monkeypatch.setattr(AllocateScratchPass, "apply", wrong)
+    with pytest.raises(AssertionError, match="after allocate-scratch"):
+        EveryPipeline(tuple(PIPELINES), Tally()).check(drawn("products")[-1].case)
