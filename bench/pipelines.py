@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ahbmc.dialects.errors import AhbmcError
@@ -43,7 +43,7 @@ def workloads() -> Iterator[tuple[Path, tuple[str, ...]]]:
         )
 
 
-def _settings(args: dict[str, int], const: dict[str, int | str]) -> tuple[str, ...]:
+def _settings(args: Mapping[str, int], const: Mapping[str, int | str]) -> tuple[str, ...]:
     return (*(f"args.{k}={v}" for k, v in args.items()), *(f"const.{k}={v}" for k, v in const.items()))
 
 

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from xdsl.dialects.builtin import IntegerAttr
+
 from ..backend_sim.analysis.summary import Analysis
 from ..backend_sim.launch import Launch
 from ..backend_sim.memory import Tensor
@@ -15,6 +17,7 @@ from ..backend_sim.program.program import reads_values
 from ..backend_sim.simulate import Execution, simulate
 from ..backend_sim.target.machine import Machine
 from ..dialects.remarks import Remark, remarks
+from ..passes.allocate_scratch import PEAK_ATTRIBUTE
 from .compile_cache import compiled
 from .launches import BoundLaunch
 from .lowering import Compiled, Request
@@ -42,6 +45,12 @@ class Executed:
         pairs = zip(self.compiled, self.bound, strict=True)
         tensors = dict.fromkeys(b.values[name] for c, b in pairs for name in c.writes)
         return {t: self.execution.memory[t.name] for t in tensors if isinstance(t, Tensor)}
+
+    @property
+    def scratch_peak(self) -> int | None:
+        """The most bytes of scratch that a program of one of the kernels needs; None where no pass has placed them."""
+        found = [c.function.attributes.get(PEAK_ATTRIBUTE) for c in self.compiled]
+        return max((peak.value.data for peak in found if isinstance(peak, IntegerAttr)), default=None)
 
     @property
     def remarks(self) -> tuple[Remark, ...]:

@@ -147,6 +147,7 @@ def outcome_of(
         remarks=executed.remarks,
         interrupted=executed.execution.interrupted,
         ideal=ideal or {},
+        scratch_peak=executed.scratch_peak,
     )
     return Outcome(executed, requests, run, failures, sources)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,6 +14,8 @@ from xdsl.passes import ModulePass
 
 from ..backend_sim.target.machine_file import machine_of
 from ..dialects.errors import AhbmcError, Category, Fault, place_of
+from ..dialects.remarks import remarks
+from ..dialects.shapes import shape_of
 from .analysis.scratch import Lifetime, apart, lifetimes, pack, peak, untouched
 
 PEAK_ATTRIBUTE = "ahbm.scratch_bytes"
@@ -51,7 +54,7 @@ class AllocateScratchPass(ModulePass):
             if self.reuse == "always" or packing.size > bound:
                 packing = pack(items)
             if packing.size > bound:
-                faults.append(_does_not_fit(function, items, packing.size, bound, op.attributes.get("ahbm.constants")))
+                faults.append(_does_not_fit(function, items, packing.size, bound, op))
                 continue
             for item, offset in zip(items, packing.offsets, strict=True):
                 item.alloc.properties["offset"] = IntegerAttr(offset, i64)
@@ -62,9 +65,7 @@ class AllocateScratchPass(ModulePass):
             raise AhbmcError(*faults)
 
 
-def _does_not_fit(
-    function: func.FuncOp, items: list[Lifetime], size: int, bound: int, constants: Attribute | None
-) -> Fault:
+def _does_not_fit(function: func.FuncOp, items: list[Lifetime], size: int, bound: int, module: ModuleOp) -> Fault:
     most = peak(items)
     at_once = sum(i.size for i in most)
     notes = [f"{_name(i)}: {i.size} bytes ({i.alloc.result.type}){_where(i)}" for i in most]
@@ -74,15 +75,31 @@ def _does_not_fit(
         f"kernel '{function.sym_name.data}' needs {size} bytes of scratch; a PE has {bound}, {size - bound} too few",
         place_of(most[0].alloc.location) if most else place_of(function.location),
         Category.DOES_NOT_FIT,
-        f"make the largest of these blocks smaller ({_sizes(constants)}), "
-        "stream its operand (form-composites{stage=none}), or take a machine with a larger pe.tcm.scratch_bytes",
+        ", ".join(_levers(most, module)) + ", or take a machine with a larger pe.tcm.scratch_bytes",
         tuple(notes),
     )
 
 
-def _sizes(constants: Attribute | None) -> str:
-    """The constants of the kernel that may size its blocks, as the launch gave them."""
-    return f"constants: {constants.data}" if isinstance(constants, StringAttr) else "BLOCK sizes"
+def _levers(most: list[Lifetime], module: ModuleOp) -> Iterator[str]:
+    """What would take less scratch: the blocks themselves, and what passes have put there."""
+    yield f"make the largest of these blocks smaller ({_sizes(most, module.attributes.get('ahbm.constants'))})"
+    done = {(each.pass_name, each.outcome) for each in remarks(module)}
+    if ("prefetch-loads", "prefetched") in done:
+        yield "load less ahead (prefetch-loads{distance=0})"
+    if done & {("software-pipeline", "one iteration early"), ("split-composites", "split")}:
+        yield "let iterations follow each other (--pipeline fused)"
+    if ("match-recipes", "matched") in done:
+        yield "do without recipes and their blocks (--pipeline composite)"
+    yield "stream operands (form-composites{stage=none})"
+
+
+def _sizes(most: list[Lifetime], constants: Attribute | None) -> str:
+    """The constants of the kernel, as the launch gave them, that are sizes of the largest block; all if none is."""
+    if not isinstance(constants, StringAttr):
+        return "BLOCK sizes"
+    known = constants.data.split(", ")
+    sizes = {str(size) for size in shape_of(most[0].alloc.result.type)} if most else set[str]()
+    return f"constants: {', '.join([each for each in known if each.split('=')[-1] in sizes] or known)}"
 
 
 def _name(item: Lifetime) -> str:

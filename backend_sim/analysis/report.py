@@ -50,7 +50,7 @@ def tables(analysis: Analysis, run: Run) -> list[Table]:
         found.append(_ideal(analysis, run))
     if len(analysis.pes) > 1:
         found.append(_busiest(analysis))
-    found.append(_figures(analysis))
+    found.append(_figures(analysis, run))
     if run.remarks:
         found.append(_remarks(run.remarks))
     if run.outputs:
@@ -260,7 +260,7 @@ def _launches(analysis: Analysis) -> Table:
     return table
 
 
-def _figures(analysis: Analysis) -> Table:
+def _figures(analysis: Analysis, run: Run) -> Table:
     log, moved = analysis.log, analysis.moved_bytes
     total, most = analysis.issue_cycles
     table = plain_table("Commands and bytes", ("what", "left"), ("how many", "left"))
@@ -273,6 +273,9 @@ def _figures(analysis: Analysis) -> Table:
     table.add_row("HBM written", f"{moved['hbm_write']:,} B")
     if moved["noc"]:
         table.add_row("from and to other slices", f"{moved['noc']:,} B")
+    if run.scratch_peak is not None:
+        bound = analysis.machine.pe.tcm.scratch_bytes
+        table.add_row("scratch peak", f"{run.scratch_peak:,} B of {bound:,} in a program")
     table.add_row("strided transfers", f"cost as {analysis.machine.hbm.strided} (hbm.strided)")
     return table
 

@@ -45,6 +45,7 @@ _MOST_SERVERS = 50  # slices and links listed, the busiest first
 class Run:
     """What a summary says beside the op-log: names, outcome of the checks, what it cost, the compiler's remarks.
 
+    `scratch_peak` is the most bytes of scratch that one of the programs needs; None where no pass has placed them.
     `ideal` has the latencies in ps without a cost, or without several with commas between their names.
     """
 
@@ -58,6 +59,7 @@ class Run:
     interrupted: str | None = None
     ideal: Mapping[str, int] = field(default_factory=dict[str, int])
     autotune: tuple[Mapping[str, Any], ...] = ()
+    scratch_peak: int | None = None
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,7 @@ def summary(analysis: Analysis, run: Run) -> dict[str, Any]:
         "issue_cycles": total,
         "issue_cycles_max": most,
         "bytes": analysis.moved_bytes,
+        "scratch_peak": run.scratch_peak,
         "engines": analysis.engines,
         "critical_pe": analysis.critical_pe,
         "slices": [_server("slice", server) for server in analysis.slices[:_MOST_SERVERS]],

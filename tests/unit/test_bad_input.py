@@ -157,6 +157,18 @@ def test_scratch_over_its_limit_lists_what_lives(capsys: pytest.CaptureFixture[s
     assert "hint: make the largest of these blocks smaller (constants: BLOCK=512)" in err
 
 
+def test_levers_on_scratch_are_those_that_were_pulled(capsys: pytest.CaptureFixture[str]) -> None:
+    """Constants that size the largest block, what the pipeline has added, and the machine."""
+    sizes = [f"const.{name}" for name in ("BLOCK_M=512", "BLOCK_N=512", "HEAD_DIM=128")]
+    workload = str(Path(__file__).parents[2] / "examples" / "flash_attention.yaml")
+    err = refused(capsys, ["run", workload, *(word for size in sizes for word in ("--set", size))])
+    assert "needs 1978368 bytes of scratch; a PE has 1048576, 929792 too few [does-not-fit]" in err
+    assert "note: %qk: 1048576 bytes (!ahbm.buffer<512x512xf32, tcm>)" in err
+    hint = err[err.index("hint: ") :]
+    assert "constants: BLOCK_M=512, BLOCK_N=512)" in hint
+    assert "--pipeline composite" in hint and "prefetch-loads" not in hint and "pe.tcm.scratch_bytes" in hint
+
+
 def test_composite_over_its_limit_names_its_ops(capsys: pytest.CaptureFixture[str]) -> None:
     err = refused(capsys, ["run", "gemm.yaml", "--set", "machine.composite_max_bytes=40"])
     assert err.startswith("gemm.py:")
