@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import cast
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar, cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func
@@ -12,12 +13,13 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 
 from ..dialects import tl
+from ..dialects.region import RegionOp
 from ..dialects.remarks import Subject, remark_all
 from ..dialects.shapes import shape_of
 from .analysis.affine import Affine, AffineAnalysis
 from .analysis.masks import Box, box_of
 from .analysis.materialise import Materialiser
-from .analysis.region_form import Number, RegionForm, describe, write
+from .analysis.region_form import Number, RegionForm, describe, read, write
 
 SCATTERED = "pointers that are not separable by axis"
 
@@ -32,7 +34,8 @@ class RaiseRegionsPass(ModulePass):
 
     Per axis an address is affine, folded (`//` and `%`) or indexed (a block of numbers). A mask that is a conjunction
     of bounds per axis becomes lower and upper bounds, a condition that is the same for all lanes empties the region,
-    `other` becomes the pad value.
+    `other` becomes the pad value. So does a select of what is loaded and a number: the lanes that it takes off are not
+    read.
 
     needs:   loops from 0 by 1 (`normalise-loops`), so that carried pointers are `init + t * increment`.
     keeps:   values; the order of memory accesses. What is not separable stays a load (a gather) or a store (a
@@ -50,8 +53,11 @@ class RaiseRegionsPass(ModulePass):
             # replaced.
             notes = [_raise(access, analysis) for access in reversed(accesses)]
             remark_all(op, self.name, reversed(notes))
+            for select in [each for each in function.walk() if isinstance(each, tl.SelectOp)]:
+                _narrow(select, function)
 
 
+_Item = TypeVar("_Item")
 _Note = tuple[Subject, str, str, Attribute]
 
 
@@ -96,6 +102,61 @@ def _raise_load(load: tl.LoadOp, pointer: Affine, box: Box, maker: Materialiser)
     load.detach()
     load.erase()
     return form
+
+
+def _narrow(select: tl.SelectOp, function: func.FuncOp) -> None:
+    """Let a load leave out the lanes that a select replaces by a number, if these are what lies outside of a box."""
+    load, pad = select.on_true.owner, uniform_number(select.on_false)
+    if not isinstance(load, tl.LoadRegionOp) or not load.result.has_one_use() or pad is None:
+        return
+    if not isinstance(load.region.owner, RegionOp) or load.parent is not select.parent or _is_written(load, select):
+        return
+    # Anew, as the scalars of the regions are new ops.
+    analysis = AffineAnalysis(function)
+    form, box = read(load.region.owner, analysis), box_of(select.condition, analysis)
+    if box.rest:
+        return
+    narrowed = replace(
+        form,
+        axes=tuple(
+            replace(axis, lowers=_joined(axis.lowers, low), uppers=_joined(axis.uppers, high))
+            for axis, low, high in zip(form.axes, box.lowers, box.uppers, strict=True)
+        ),
+        flags=_joined(form.flags, box.flags),
+        pad=None if _is_zero(pad) else pad,
+    )
+    # Lanes that the load has left out hold its own pad, unless the select takes them off too.
+    whole = not form.flags and not any(axis.lowers or axis.uppers for axis in form.axes)
+    if not whole and form.pad != narrowed.pad and not _same_box(form, box):
+        return
+    maker = Materialiser(analysis.symbols, select)
+    loaded = maker.insert(tl.LoadRegionOp(write(narrowed, maker).result, load.result.type, load.hints))
+    loaded.name_hint = load.result.name_hint
+    select.result.replace_all_uses_with(loaded)
+    for op in (select, load):
+        op.detach()
+        op.erase()
+
+
+def _joined(old: Sequence[_Item], more: Sequence[_Item]) -> tuple[_Item, ...]:
+    return tuple(dict.fromkeys((*old, *more)))
+
+
+def _same_box(form: RegionForm, box: Box) -> bool:
+    """Whether the valid lanes of a region are those of a mask."""
+    bounds = [({*axis.lowers}, {*axis.uppers}) for axis in form.axes]
+    wanted = [({*low}, {*high}) for low, high in zip(box.lowers, box.uppers, strict=True)]
+    return bounds == wanted and {*form.flags} == {*box.flags}
+
+
+def _is_written(load: tl.LoadRegionOp, select: tl.SelectOp) -> bool:
+    """Whether memory may be written between the two."""
+    at = load.next_op
+    while at is not None and at is not select:
+        if any(isinstance(each, tl.StoreOp | tl.StoreRegionOp | tl.AtomicOp | tl.WaitOp) for each in at.walk()):
+            return True
+        at = at.next_op
+    return False
 
 
 def uniform_number(value: SSAValue) -> Number | None:

@@ -80,8 +80,10 @@ def choose(
         choice = _choose_gemm(product, machine, wanted, ahead)
     if weigh_single:
         cases, in_loop = _cases(product, machine), _in_loop(product)
-        # In a loop what is staged may be loaded early, and PE_CPU waits for it no longer than for a stream.
-        ways = [choice, replace(choice, staged=choice.at_once)] if in_loop else [choice]
+        # In a loop what is staged may be loaded early, and PE_CPU waits for it no longer than for a stream, unless the
+        # product waits for another one that it is added to.
+        overlaps = in_loop and product.acc is None
+        ways = [choice, replace(choice, staged=choice.at_once)] if overlaps else [choice]
         composite = min(
             _mean_ps(cases, lambda facts, c=each: _choice_ps(c, facts, product, machine, in_loop=in_loop))
             for each in ways

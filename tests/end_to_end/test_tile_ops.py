@@ -88,6 +88,32 @@ def specs(module: Any) -> list[list[str]]:
     return [[s.kind.data for s in op.specs] for op in module.walk() if isinstance(op, ahbm.CompositeOp)]
 
 
+RAGGED = """
+rm = tl.arange(0, 32)
+rn = tl.arange(0, 64)
+rk = tl.arange(0, 64)
+acc = tl.zeros((32, 64), tl.float32)
+for k in range(0, K, 64):
+    kk = k + rk
+    x = tl.load(a + rm[:, None] * K + kk[None, :])
+    y = tl.load(b + kk[:, None] * N + rn[None, :])
+    x = tl.where((rm[:, None] < M) & (kk[None, :] < K), x, 0.0)
+    y = tl.where((kk[:, None] < K) & (rn[None, :] < N), y, 0.0)
+    acc += tl.dot(x, y)
+tl.store(o + rm[:, None] * N + rn[None, :], acc, mask=(rm[:, None] < M) & (rn[None, :] < N))
+"""
+
+
+def test_edges_that_a_select_cuts_off_are_bounds_of_the_gemm() -> None:
+    """Memory is read up to the edges; with the lanes beyond them in the tensors, all of the loop is one composite."""
+    a, b = random_array((40, K), "fp16", 1), random_array((200, N), "fp16", 2)
+    arguments = {"a": a, "b": b, "o": random_array((M, N), "fp32", 4), "M": M, "N": N, "K": K}
+    case = case_of_body(RAGGED, arguments)
+    expected = a[:M].astype(np.float32) @ b[:K].astype(np.float32)
+    check_values(case, {"o": expected}, ("composite",))
+    assert specs(check_every_pass(case, "composite")) == [["gemm"]]
+
+
 def test_a_loop_with_a_conversion_is_one_composite() -> None:
     a, b, s = operands("i8")
     arguments = {"a": a, "b": b, "s": s, "o": random_array((M, N), "fp32", 4), "M": M, "N": N, "K": K}

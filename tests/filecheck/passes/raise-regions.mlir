@@ -126,3 +126,54 @@ func.func @hole(%p: !tl.ptr<f32>, %x: tensor<8xf32>) {
   tl.store %q, %x mask(%m : tensor<8xi1>) : tensor<8x!tl.ptr<f32>>, tensor<8xf32>
   func.return
 }
+
+// Changes: the lanes that a select takes off what is loaded are not read at all.
+// CHECK-LABEL: func.func @where
+// CHECK: %[[HI:.*]] = arith.minsi
+// CHECK: ahbm.region %p[{{.*}}] {{.*}} hi(%[[HI]]) {axes = ["affine"]}
+// CHECK-NOT: tl.select
+func.func @where(%p: !tl.ptr<f32>, %n: i32) -> tensor<8xf32> {
+  %o = tl.make_range {start = 0 : i32, end = 8 : i32} : tensor<8xi32>
+  %b = tl.splat %p : !tl.ptr<f32> -> tensor<8x!tl.ptr<f32>>
+  %q = tl.addptr %b, %o : tensor<8x!tl.ptr<f32>>, tensor<8xi32> -> tensor<8x!tl.ptr<f32>>
+  %x = tl.load %q : tensor<8x!tl.ptr<f32>> -> tensor<8xf32>
+  %l = tl.splat %n : i32 -> tensor<8xi32>
+  %m = tl.cmp "slt", %o, %l : tensor<8xi32>, tensor<8xi32> -> tensor<8xi1>
+  %zero = arith.constant dense<0.0> : tensor<8xf32>
+  %y = tl.select %m, %x, %zero : tensor<8xi1>, tensor<8xf32>, tensor<8xf32> -> tensor<8xf32>
+  func.return %y : tensor<8xf32>
+}
+
+// Changes: minus infinity in the very lanes that the load leaves out is its pad value.
+// CHECK-LABEL: func.func @where_masked
+// CHECK: ahbm.region %p{{.*}} pad = 0xff800000 : f32}
+// CHECK-NOT: tl.select
+func.func @where_masked(%p: !tl.ptr<f32>, %n: i32) -> tensor<8xf32> {
+  %o = tl.make_range {start = 0 : i32, end = 8 : i32} : tensor<8xi32>
+  %b = tl.splat %p : !tl.ptr<f32> -> tensor<8x!tl.ptr<f32>>
+  %q = tl.addptr %b, %o : tensor<8x!tl.ptr<f32>>, tensor<8xi32> -> tensor<8x!tl.ptr<f32>>
+  %l = tl.splat %n : i32 -> tensor<8xi32>
+  %m = tl.cmp "slt", %o, %l : tensor<8xi32>, tensor<8xi32> -> tensor<8xi1>
+  %x = tl.load %q mask(%m : tensor<8xi1>) : tensor<8x!tl.ptr<f32>> -> tensor<8xf32>
+  %inf = arith.constant 0xff800000 : f32
+  %other = tl.splat %inf : f32 -> tensor<8xf32>
+  %y = tl.select %m, %x, %other : tensor<8xi1>, tensor<8xf32>, tensor<8xf32> -> tensor<8xf32>
+  func.return %y : tensor<8xf32>
+}
+
+// Leaves alone: lanes between the two bounds are 0 from the load and stay so.
+// CHECK-LABEL: func.func @where_less
+// CHECK: tl.select
+func.func @where_less(%p: !tl.ptr<f32>, %n: i32, %less: i32) -> tensor<8xf32> {
+  %o = tl.make_range {start = 0 : i32, end = 8 : i32} : tensor<8xi32>
+  %b = tl.splat %p : !tl.ptr<f32> -> tensor<8x!tl.ptr<f32>>
+  %q = tl.addptr %b, %o : tensor<8x!tl.ptr<f32>>, tensor<8xi32> -> tensor<8x!tl.ptr<f32>>
+  %l = tl.splat %n : i32 -> tensor<8xi32>
+  %m = tl.cmp "slt", %o, %l : tensor<8xi32>, tensor<8xi32> -> tensor<8xi1>
+  %k = tl.splat %less : i32 -> tensor<8xi32>
+  %w = tl.cmp "slt", %o, %k : tensor<8xi32>, tensor<8xi32> -> tensor<8xi1>
+  %x = tl.load %q mask(%w : tensor<8xi1>) : tensor<8x!tl.ptr<f32>> -> tensor<8xf32>
+  %one = arith.constant dense<1.0> : tensor<8xf32>
+  %y = tl.select %m, %x, %one : tensor<8xi1>, tensor<8xf32>, tensor<8xf32> -> tensor<8xf32>
+  func.return %y : tensor<8xf32>
+}
