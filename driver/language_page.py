@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ..frontend import namespaces, tables
 from ..frontend.builtin import Builtin
 from ..frontend.composites import EPILOGUE
-from ..frontend.contracts import recipes
+from ..frontend.contracts import recipes_of
 from ..frontend.types import DTYPES
 from .key_table import escaped
 
@@ -62,7 +62,7 @@ OWN: tuple[Syntax, ...] = (
         'al.composite(op="gemm", a=a, b=w, out=al.ref(o, (8, 16)), epilogue=[{"op": "scale", "by": 0.5}])',
         "one composite command; blocks lie in TCM, regions are streamed. `out`: a region; a block, which is written in "
         "place; or left out: the result is a new block, which the call gives. Epilogue: "
-        + ", ".join(f"`{name}`" for name in EPILOGUE),
+        + ", ".join(f"`{name}`" for name in (*EPILOGUE, *recipes_of("epilogue"))),
     ),
     Syntax(
         '`al.composite(op="math", a=, out=, epilogue=[...])`',
@@ -78,7 +78,9 @@ OWN: tuple[Syntax, ...] = (
         'al.composite(op="gemm", prologue=[{"op": "softmax_merge", "s": s, "m": m, "l": l, "O": O}],\n'
         '             b=al.ref(x, (40, 16)), out=O, epilogue=[{"op": "add", "other": O}])\n'
         "tl.store(al.ref(o, (8, 16)), O)",
-        "a recipe before the GEMM makes its `a`: " + ", ".join(f"`{name}`" for name in recipes()) + " (see "
+        "a recipe before the GEMM makes its `a`: "
+        + ", ".join(f"`{name}`" for name in recipes_of("prologue"))
+        + " (see "
         "`ahbmc recipes`). Its operands lie in TCM; those that it writes are names, which go on with what is written",
     ),
     Syntax("`al.wait(*blocks)`", "a = tl.load(al.ref(x, (B,)))\nal.wait(a)", "a command: PE_CPU waits for the blocks"),

@@ -18,7 +18,7 @@ from ..dialects import tl
 from ..dialects.elementwise import ELEMENTWISE
 from . import operators
 from .builtin import Builtin, row
-from .contracts import contract_of, recipes
+from .contracts import contract_of, recipes, recipes_of
 from .emit import Emitter
 from .products import check_operands, result_type
 from .records import LOAD, at, check_entries, name_of, unknown
@@ -89,7 +89,7 @@ EPILOGUE: tuple[str, ...] = (*_OPS, "relu", "cast")
 @dataclass
 class _Body:
     """The body under construction. `inputs` are the values of outside that it takes, in order, `now` is what stands for
-    each of them, `written` are the operands that a recipe writes.
+    each of them, `written` are the operands that a recipe writes, `ended` is the recipe after which no op can follow.
     """
 
     emit: Emitter
@@ -98,6 +98,7 @@ class _Body:
     inputs: list[SSAValue] = field(default_factory=list[SSAValue])
     now: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     written: list[Entry] = field(default_factory=list[Entry])
+    ended: str | None = None
 
     def take(self, ssa: SSAValue) -> SSAValue:
         """What stands for a value of outside, as the ops so far have left it."""
@@ -110,17 +111,23 @@ class _Body:
     def value(self, value: Value) -> Value:
         return Value(self.take(value.ssa), value.type)
 
-    def recipe(self, record: Record, name: str, dtype: DType) -> Value:
-        """The primary output of a recipe, which the GEMM takes as its a; `dtype` is the type of b."""
+    def recipe(self, record: Record, name: str, *, dtype: DType | None = None, tile: Value | None = None) -> Value:
+        """The primary output of a recipe: what the GEMM takes as its a, whose b has type `dtype`, or the next tile."""
         contract = contract_of(name)
-        check_entries(self.emit, record, name, contract.operands, "once", contract.choices)
-        operands = contract.operands_of(self.emit, record)
+        check_entries(self.emit, record, name, contract.given, contract.scope, contract.choices)
+        operands = contract.operands_of(self.emit, record, tile)
+        if tile is not None:
+            self.now[tile.ssa] = tile.ssa
         inputs = [self.take(v.ssa) for v in operands.values()]
         with self.emit.inside(self.block):
             op, types = contract.lower(self.emit, record, operands, inputs, dtype)
         for n, result in zip(contract.written, op.outputs, strict=False):
             self.now[operands[n].ssa] = result
             self.written.append(record.entries[n])
+        if not contract.makes:
+            assert tile is not None
+            self.ended = name
+            return tile
         primary = op.outputs[-1]
         self.now[primary] = primary
         return Value(primary, types[-1])
@@ -152,11 +159,17 @@ class _Body:
             raise emit.fail(
                 "two GEMMs in one composite, which has one at most", "issue a second al.composite", site=record.site
             )
+        if self.ended is not None:
+            message = f"{name} after {self.ended}, which runs once at the end, on the output as it is then"
+            raise emit.fail(message, f"put it before {self.ended}", site=record.site)
+        if name in recipes_of("epilogue"):
+            return self.recipe(record, name, tile=tile)
+        every = (*EPILOGUE, *recipes_of("epilogue"))
         if name in recipes():
-            message, hint = f"{name} is a recipe of a prologue", f"an epilogue takes ops: {', '.join(EPILOGUE)}"
+            message, hint = f"{name} is a recipe of a prologue", f"an epilogue takes {', '.join(every)}"
             raise emit.fail(message, hint, site=record.entries["op"].site)
         if name not in EPILOGUE:
-            raise unknown(emit, record, "op", name, EPILOGUE)
+            raise unknown(emit, record, "op", name, every)
         taken = {"cast": "to", "relu": None}.get(name, _OPS[name].operand if name in _OPS else None)
         check_entries(emit, record, name, () if taken is None else (taken,), _SCOPES[self.head])
         if name == "cast":
@@ -201,6 +214,10 @@ class _Body:
             raise TypeFault(
                 f"'out' has the shape {list(out.shape)}, the result {list(tile.shape)}", "give an output of this shape"
             )
+        plain = tile.ssa in self.block.args  # nothing has been made of the block of a MATH composite
+        if out is not None and self.ended is not None and (plain or out.element != tile.element):
+            why, hint = ("makes none", "leave it out") if plain else ("reads it", f"give one of type {tile.element}")
+            raise TypeFault(f"'out' of a composite that ends in {self.ended}, which {why}", hint)
         # What a recipe writes, but for the block that the tile goes to.
         beside = [
             e
@@ -217,13 +234,13 @@ class _Body:
             else:
                 if out is not None:
                     tile = self.emit.make(tl.CopyToOp(tile.ssa, self.take(out.ssa)), tile.type)
-                given.append(tile)
+                given += [] if plain else [tile]
             self.emit.insert(tl.YieldOp(*(v.ssa for v in given)))
         op = tl.CompositeOp(self.inputs, [v.ssa.type for v in given], Body(self.block), stage="none", as_written=True)
         self.emit.insert(op)
         handles = [Value(ssa, v.type) for ssa, v in zip(op.outputs, given, strict=True)]
         names = {e.name: v for e, v in zip(beside, handles, strict=False) if e.name is not None}
-        return Written(out if isinstance(out, Region) else handles[-1], names)
+        return Written(out if isinstance(out, Region) else None if plain else handles[-1], names)
 
 
 # The call -----------------------------------------------------------------------------------------
@@ -270,13 +287,14 @@ def _primary(body: _Body, prologue: tuple[Record, ...], a: Item, b: Value | Regi
     if a is not None:
         raise TypeFault("'a' beside a prologue, whose recipe makes the GEMM's 'a'", "leave out one of the two")
     name = name_of(emit, record)
-    if name in EPILOGUE:
-        message, hint = f"{name} is an op of an epilogue", f"a prologue takes a recipe: {', '.join(recipes())}"
+    known_names = recipes_of("prologue")
+    if name in (*EPILOGUE, *recipes_of("epilogue")):
+        message, hint = f"{name} is an op of an epilogue", f"a prologue takes a recipe: {', '.join(known_names)}"
         raise emit.fail(message, hint, site=record.entries["op"].site)
-    if name not in recipes():
-        raise unknown(emit, record, "recipe", name, recipes())
+    if name not in known_names:
+        raise unknown(emit, record, "recipe", name, known_names)
     assert isinstance(b.element, DType)
-    return body.recipe(record, name, b.element)
+    return body.recipe(record, name, dtype=b.element)
 
 
 def _output(out: Item) -> Value | Region | None:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Literal
 
 from xdsl.ir import Block, Region, SSAValue
 
@@ -36,30 +37,41 @@ def recipes() -> Mapping[str, JitFunction]:
 @dataclass(frozen=True)
 class Contract:
     """What a recipe takes: operands in order with the names of their axes, which of them it writes, and what can be
-    chosen, the first choice being the one that stands if none is given.
+    chosen, the first choice being the one that stands if none is given. One of the operands is the running tile
+    (`tile`) in an epilogue. `makes` says whether there is a primary output.
     """
 
     name: str
     axes: Mapping[str, tuple[str, ...]]
+    tile: str | None
     written: tuple[str, ...]
     choices: Mapping[str, tuple[str, ...]]
+    makes: bool
 
     @property
-    def operands(self) -> tuple[str, ...]:
-        return tuple(self.axes)
+    def given(self) -> tuple[str, ...]:
+        """The operands that a call names."""
+        return tuple(name for name in self.axes if name != self.tile)
+
+    @property
+    def scope(self) -> str:
+        return "output_tile" if self.tile is not None and self.makes else "once"
 
     @property
     def written_inputs(self) -> tuple[int, ...]:
         """Numbers of the operands that are written."""
-        return tuple(self.operands.index(name) for name in self.written)
+        return tuple(tuple(self.axes).index(name) for name in self.written)
 
-    def operands_of(self, emit: Emitter, record: Record) -> dict[str, Value]:
+    def operands_of(self, emit: Emitter, record: Record, tile: Value | None) -> dict[str, Value]:
         """The operands that a call gives. Raises AhbmcError at the first that is none."""
         found: dict[str, Value] = {}
         sizes: dict[str, tuple[int, str]] = {}
         for name, axes in self.axes.items():
-            entry = record.entries[name]
-            value = found[name] = self._block(emit, name, entry)
+            if name == self.tile and tile is not None:
+                entry, value = Entry(tile, record.site, None), tile
+            else:
+                entry, value = record.entries[name], self._block(emit, name, record.entries[name])
+            found[name] = value
             wanted = [sizes.get(axis, (size, name))[0] for axis, size in zip(axes, value.shape, strict=False)]
             if len(axes) != len(value.shape) or wanted != list(value.shape):
                 sources = ", ".join(f"{a} is {size} by '{of}'" for a, (size, of) in sizes.items() if a in axes)
@@ -88,12 +100,17 @@ class Contract:
                 raise emit.fail(f"{what}, and is another operand too", "give it a block of its own", site=entry.site)
 
     def lower(
-        self, emit: Emitter, record: Record, operands: Mapping[str, Value], inputs: Sequence[SSAValue], dtype: DType
+        self,
+        emit: Emitter,
+        record: Record,
+        operands: Mapping[str, Value],
+        inputs: Sequence[SSAValue],
+        dtype: DType | None,
     ) -> tuple[tl.RecipeOp, list[Type]]:
         """Insert the recipe of `inputs`, which stand for the operands; the op and the types of its results."""
         chosen = {name: self._choice(emit, name, record.entries.get(name)) for name in self.choices}
         block = Block(arg_types=[v.ssa.type for v in operands.values()])
-        given: dict[str, Item] = {**chosen, "dtype": dtype}
+        given: dict[str, Item] = {**chosen} if dtype is None else {**chosen, "dtype": dtype}
         for (name, value), arg in zip(operands.items(), block.args, strict=True):
             arg.name_hint, given[name] = name, Value(arg, value.type)
         with emit.inside(block):
@@ -129,11 +146,13 @@ def contract_of(name: str) -> Contract:
     """The contract that the parameters and the `return` of a function of `recipes.tl` state."""
     tree = recipes()[name].tree
     axes: dict[str, tuple[str, ...]] = {}
+    tile: str | None = None
     choices: dict[str, tuple[str, ...]] = {}
     for parameter in tree.parameters:
         match parameter.annotation:
             case syntax.Constant(value=str(named)):
-                axes[parameter.name] = tuple(named.split())
+                axes[parameter.name] = tuple(named.removeprefix("tile ").split())
+                tile = parameter.name if named.startswith("tile ") else tile
             case syntax.Sequence(items=items):
                 choices[parameter.name] = tuple(str(i.value) for i in items if isinstance(i, syntax.Constant))
             case _:
@@ -141,4 +160,10 @@ def contract_of(name: str) -> Contract:
     last = tree.body[-1]
     assert isinstance(last, syntax.Return) and isinstance(last.value, syntax.Sequence)
     returned = [item.id for item in last.value.items if isinstance(item, syntax.Name)]
-    return Contract(name, axes, tuple(n for n in returned if n in axes), choices)
+    written = tuple(n for n in returned if n in axes)
+    return Contract(name, axes, tile, written, choices, len(returned) > len(written))
+
+
+def recipes_of(place: Literal["prologue", "epilogue"]) -> tuple[str, ...]:
+    """The names of the recipes that may stand in a prologue, or in an epilogue."""
+    return tuple(name for name in recipes() if (contract_of(name).tile is not None) == (place == "epilogue"))

@@ -156,6 +156,20 @@ COMPOSITES: list[tuple[str, str, str, str, str]] = [
      "'base' of softmax_merge is the string '10'", "'e', '2'"),
     ("another scope of a recipe", f"op='gemm', b=a, prologue=[{WITH_SCOPE}]",
      "'k_tile'", "softmax_merge with scope the string 'k_tile'", "here it is 'once'"),
+    ("an op after the end",
+     "op='gemm', a=a, b=b, epilogue=[{'op': 'log_sum_exp', 'm': v, 'l': u}, {'op': 'exp'}]", "{'op': 'exp'}",
+     "exp after log_sum_exp, which runs once at the end", "put it before log_sum_exp"),
+    ("an end that reads a converted output",
+     "op='gemm', a=a.to(tl.float16), b=b.to(tl.float16), out=w.to(tl.float16), "
+     "epilogue=[{'op': 'log_sum_exp', 'm': v, 'l': u}]",
+     "al.composite(op='gemm', a=a.to(tl.float16), b=b.to(tl.float16), out=w.to(tl.float16), "
+     "epilogue=[{'op': 'log_sum_exp', 'm': v, 'l': u}])",
+     "'out' of a composite that ends in log_sum_exp, which reads it", "one of type fp32"),
+    ("an output that nothing makes", "op='math', a=w, out=w, epilogue=[{'op': 'log_sum_exp', 'm': v, 'l': u}]",
+     "al.composite(op='math', a=w, out=w, epilogue=[{'op': 'log_sum_exp', 'm': v, 'l': u}])",
+     "'out' of a composite that ends in log_sum_exp, which makes none", "leave it out"),
+    ("a tile that does not fit a recipe", "op='gemm', a=a, b=b, epilogue=[{'op': 'swiglu_gate', 'u': a}]", "a",
+     "'u' of swiglu_gate has the shape [16, 32], not [M, N]; M is 16 by 't', N is 16 by 't'", "ahbmc recipes"),
     ("MATH without ops", "op='math', a=a", "al.composite(op='math', a=a)", "a composite without ops", "epilogue="),
     ("MATH with b", "op='math', a=a, b=a, epilogue=[{'op': 'exp'}]",
      "al.composite(op='math', a=a, b=a, epilogue=[{'op': 'exp'}])", "op 'math' takes one block", "in the epilogue"),
@@ -229,8 +243,10 @@ def test_a_recipe_means_what_its_rows_do(name: str) -> None:
     for choice in itertools.product(*contract.choices.values()):
         params = dict(zip(contract.choices, choice, strict=True))
         assert params in recipe.every_choice()
-        assert contract.operands == recipe.inputs(params)
-    assert contract.written == recipe.written and recipe.place == "before"
+        assert tuple(contract.axes) == recipe.inputs(params) and contract.written == recipe.written(params)
+    assert contract.makes == (recipe.primary is not None)
+    place = "before" if contract.tile is None else "tile" if contract.makes else "after"
+    assert (contract.tile, place) == (recipe.tile, recipe.place)
     assert all(axes == recipe.axes[operand] for operand, axes in contract.axes.items())
 
 
