@@ -184,7 +184,7 @@ def test_the_summary_has_the_keys_of_the_contract() -> None:
     """Every key, with the figures of the hand-made log; parts and engines add up."""
     found = summary(Analysis(one_product().build(), MACHINE), RUN)
     names = "schema kernel machine pipeline latency_ns check commands issue_cycles issue_cycles_max bytes engines"
-    names += " attribution roofline outputs wall_s events gemm remarks attribution_commands critical_pe"
+    names += " attribution roofline outputs wall_s events gemm remarks attribution_commands critical_pe scratch_peak"
     assert set(f"{names} slices links launches".split()) == set(found)
     assert found["latency_ns"] == 115.414
     assert found["commands"] == {"dma_read": 2, "gemm": 1, "wait": 1, "dma_write": 1, "total": 5}
