@@ -42,6 +42,7 @@ class BoundLaunch:
     programs: Mapping[int, Sequence[Program]]
     place: Place | None = None  # where the user asked for the launch
     lookup: Lookup | None = None  # every argument and constant by name, also those that the kernel does not take
+    useful_macs: int | None = None  # multiply-adds that the result needs, where the workload says so
 
     def sharers(self, machine: Machine) -> dict[str, int]:
         """How many PEs of the launch share each slice of a tensor, by parameter."""
@@ -112,7 +113,8 @@ class Binder:
         grid = scope.grid()
         programs = self._programs(launch, grid)
         place = self.workload.place(launch, "kernel")
-        return BoundLaunch(kernel, *self._arguments(launch, kernel, values), grid, programs, place, scope.value)
+        arguments = self._arguments(launch, kernel, values)
+        return BoundLaunch(kernel, *arguments, grid, programs, place, scope.value, scope.useful_macs())
 
     def _filled(self, launch: LaunchSpec, kernel: Kernel, scope: _Scope) -> LaunchSpec:
         """The launch with the constants that the decorators of the kernel give."""
@@ -234,7 +236,7 @@ class _Scope:
 
     def _used(self, name: str) -> bool:
         """Whether an argument that the kernel lacks is used in a shape, a grid or another argument."""
-        texts: list[str] = [t for t in self.launch.grid if isinstance(t, str)]
+        texts: list[str] = [t for t in (*self.launch.grid, self.launch.useful_macs) if isinstance(t, str)]
         for argument in self.launch.args.values():
             match argument:
                 case TensorArgument():
@@ -325,6 +327,17 @@ class _Scope:
             raise AhbmcError(*faults)
         x, y, z = (*sizes, 1, 1)[:3]
         return x, y, z
+
+    def useful_macs(self) -> int | None:
+        """The multiply-adds that the result needs, if the workload says so."""
+        text = self.launch.useful_macs
+        if text is None:
+            return None
+        node = self.binder.workload.node(self.launch, "useful_macs")
+        macs = integer_at(text, node, self.scalars(expressions.words(text) if isinstance(text, str) else set()))
+        if macs < 1:
+            raise fail(f"`useful_macs` is {macs}; at least 1 is needed", node.place, hint="leave it out")
+        return macs
 
 
 def placement_of(place: Placement | None) -> memory.Placement:

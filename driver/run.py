@@ -148,6 +148,7 @@ def outcome_of(
         interrupted=executed.execution.interrupted,
         ideal=ideal or {},
         scratch_peak=executed.scratch_peak,
+        useful_macs=tuple(bound.useful_macs for bound in executed.bound),
     )
     return Outcome(executed, requests, run, failures, sources)
 

@@ -54,6 +54,10 @@ class LaunchSpec:
         return self.entry.pipeline or self.file.pipeline
 
     @property
+    def useful_macs(self) -> int | str | None:
+        return self.entry.useful_macs if self.entry.useful_macs is not None else self.file.useful_macs
+
+    @property
     def options(self) -> Options:
         merged = {name: dict(values) for name, values in self.file.options.items()}
         for name, values in self.entry.options.items():

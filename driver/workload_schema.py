@@ -139,6 +139,13 @@ Constants: TypeAlias = Annotated[
     ),
 ]
 Checks: TypeAlias = Annotated[dict[str, Check], Meta(description="what tensors must hold at the end")]
+UsefulMacs: TypeAlias = Annotated[
+    int | str | None,
+    Meta(
+        description="multiply-adds that the result needs, where the GEMMs do more (a causal mask): an integer or an"
+        " expression over args and const; default: those of the GEMMs, without padding"
+    ),
+]
 Grid: TypeAlias = Annotated[tuple[int | str, ...], Meta(min_length=1, max_length=3)]
 
 
@@ -153,6 +160,7 @@ class LaunchEntry(Struct, frozen=True, forbid_unknown_fields=True):
     pipeline: Annotated[str | None, Meta(description="as at the top")] = None
     options: Options = {}
     check: Checks = {}
+    useful_macs: UsefulMacs = None
 
 
 class WorkloadFile(Struct, frozen=True, forbid_unknown_fields=True):
@@ -171,6 +179,7 @@ class WorkloadFile(Struct, frozen=True, forbid_unknown_fields=True):
     map: Annotated[Map, Meta(description="which PE runs which programs")] = Map()
     options: Annotated[Options, Meta(description="pass options: `{form-composites: {stage: a}}`")] = {}
     check: Checks = {}
+    useful_macs: UsefulMacs = None
     launches: Annotated[
         Annotated[tuple[LaunchEntry, ...], Meta(min_length=1)] | None,
         Meta(description="several launches in turn, in place of `kernel`"),

@@ -133,11 +133,16 @@ def head(analysis: Analysis, run: Run) -> Text:
     if log.latency_ps >= _MANY_NS * 1000:
         said.append(f" ({log.latency_ps / 1e6:,.1f} us)")
     if log.total("flops"):
-        figures = gemm(log, analysis.machine)
+        figures = gemm(analysis, run)
         said.append(
             f"   GEMM {figures['tflops']:.3f} TFLOP/s, {figures['mac_utilization']:.2%} of peak,"
             f" in a window of {figures['window_ns']:,.2f} ns"
         )
+        if any(macs is not None for macs in run.useful_macs):
+            said.append(
+                f"\nneeded {figures['useful_macs']:,} multiply-adds, {figures['useful_utilization']:.2%} of peak over"
+                f" the latency; GEMM engine busy {figures['engine_utilization']:.2%}"
+            )
     style = {"pass": "green", "fail": "bold red"}.get(run.check, "")
     if pes > 1:
         said.append(f"\ncritical PE {analysis.critical_pe}")

@@ -11,7 +11,10 @@
 `hbm_read` counts the bytes that moved, `hbm_read_useful` those of them that were asked for; `noc` the bytes that came
 from or went to another PE's slice. `engines` adds up the servers of a name (`servers` of them); `utilization` is their
 busy share of the latency, `min`, `median` and `max` are of single servers. `slices` and `links` are the busiest ones,
-`critical_pe` is the PE whose last command ends the run. `gemm` is there if the workload has a GEMM: see `gemm_window`.
+`critical_pe` is the PE whose last command ends the run. `gemm` is there if the workload has a GEMM:
+    {window_ns, tflops, mac_utilization, useful_macs, useful_utilization, engine_utilization}
+the first three in the window (see `gemm_windows`), the others over the latency: of the multiply-adds that the result
+needs (those of the GEMMs without padding, if the workload does not say), and of what the engines are busy with.
 `ideal` is there if it was asked for: {cost: ns}, the latency if that cost, or those, were nothing.
 `autotune` is there if it was asked for: [{kernel, config, latency_ns, best}], with `error` and a latency of null where
 a configuration does not run.
@@ -20,7 +23,7 @@ a configuration does not run.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -46,7 +49,8 @@ class Run:
     """What a summary says beside the op-log: names, outcome of the checks, what it cost, the compiler's remarks.
 
     `scratch_peak` is the most bytes of scratch that one of the programs needs; None where no pass has placed them.
-    `ideal` has the latencies in ps without a cost, or without several with commas between their names.
+    `ideal` has the latencies in ps without a cost, or without several with commas between their names. `useful_macs`
+    are the multiply-adds that the result of each launch needs; None where the workload does not say.
     """
 
     kernel: str
@@ -58,6 +62,7 @@ class Run:
     remarks: tuple[Remark, ...] = ()
     interrupted: str | None = None
     ideal: Mapping[str, int] = field(default_factory=dict[str, int])
+    useful_macs: tuple[int | None, ...] = ()
     autotune: tuple[Mapping[str, Any], ...] = ()
     scratch_peak: int | None = None
 
@@ -154,7 +159,7 @@ def summary(analysis: Analysis, run: Run) -> dict[str, Any]:
     if run.interrupted:
         found["interrupted"] = run.interrupted
     if log.total("flops"):
-        found["gemm"] = gemm(log, machine)
+        found["gemm"] = gemm(analysis, run)
     return found
 
 
@@ -242,17 +247,38 @@ def _pes(log: OpLog) -> list[int]:
     return sorted(set(log.programs["pe"].tolist()))
 
 
-def gemm(log: OpLog, machine: Machine) -> dict[str, float]:
-    """Throughput of the GEMMs in their window, 2MNK without padding; utilization is of the PEs that ran."""
+def gemm(analysis: Analysis, run: Run) -> dict[str, float]:
+    """Throughput of the GEMMs in their window, 2MNK without padding, and use over the latency: of the multiply-adds
+    that are needed, and of the engines. Shares are of the PEs that ran.
+    """
+    log = analysis.log
     window_ps = sum(end - start for start, end in gemm_windows(log))
-    flops = log.total("flops")
-    pes = len(_pes(log))
-    tflops = flops / window_ps if window_ps else 0.0
+    peak = float(analysis.machine.pe.gemm.peak_tflops) * len(analysis.pes)
+    tflops = log.total("flops") / window_ps if window_ps else 0.0
+    useful = useful_macs(log, run.useful_macs)
     return {
         "window_ns": ns(window_ps),
         "tflops": tflops,
-        "mac_utilization": tflops / (float(machine.pe.gemm.peak_tflops) * pes),
+        "mac_utilization": tflops / peak,
+        "useful_macs": useful,
+        "useful_utilization": 2 * useful / log.latency_ps / peak,
+        "engine_utilization": analysis.engines["gemm"]["utilization"],
     }
+
+
+def useful_macs(log: OpLog, said: Sequence[int | None]) -> int:
+    """The multiply-adds that results need: what is `said` of a launch, else what its GEMMs do without padding."""
+    flops = np.concatenate(([0], np.cumsum(log.records["flops"])))
+    first = log.programs["first"]
+    done: list[int] = (flops[first + log.programs["rows"]] - flops[first]).tolist()
+    by_launch: dict[int, int] = {}
+    for launch, each in zip(log.programs["launch"].tolist(), done, strict=True):
+        by_launch[launch] = by_launch.get(launch, 0) + each
+    total = 0
+    for launch, each in by_launch.items():
+        given = said[launch] if launch < len(said) else None
+        total += given if given is not None else each // 2
+    return total
 
 
 def gemm_windows(log: OpLog) -> list[tuple[int, int]]:
