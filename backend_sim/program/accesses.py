@@ -95,7 +95,9 @@ class HbmView:
         """
         tile_bytes = tile[0] * tile[1] * region.dtype.itemsize
         first, end = bounds = region.byte_range()
-        useful = region.valid_bytes * reads
+        # Of a region that is larger than what the tiles cover, only that is asked for.
+        rows, columns = (min(n, t * k) for n, t, k in zip(region.valid_sizes, tile, across, strict=True))
+        useful = rows * columns * region.dtype.itemsize * reads
         if first == end:  # every lane is masked off: only padding moves
             return Stream(tile_bytes, self.pe, bounds, useful)
         located = self.memory.locate(first, end, what, place)
