@@ -92,6 +92,10 @@ def plan_of(
     study = decode(document, StudyFile)
     reader = _Reader(path, document, {})
     entries = reader.entries(study)
+    if pipelines and all(entry.pipeline is not None for entry in entries):
+        hint = "change the study file, or study one of its workloads"
+        named = word_place(sources, ",".join(pipelines)) or word_place(sources, pipelines[0])
+        raise fail(f"every workload of {path} names the pipeline that it runs under", named, hint=hint)
     named = {name: reader.texts(values, "points", name) for name, values in study.points.items()}
     grid = given | {p: v for p, v in reader.grid(study).items() if p not in given}
     plan = Plan(str(path), entries, _points(named, grid), tuple(pipelines) or study.pipelines, None, (), reader.places)

@@ -106,7 +106,8 @@ def _coloured(figure: Figure) -> Iterator[tuple[str, str]]:
 def _y_scale(figure: Figure, *, columns: bool) -> _Scale:
     values = figure.values or [0.0]
     low, high = min(values), max(values)
-    if not columns and low > 0 and high / low >= 2 * _WIDE_RANGE:
+    is_share = high <= 1
+    if not columns and not is_share and low > 0 and high / low >= 2 * _WIDE_RANGE:
         return _Scale(low, high, _TOP + _PLOT_HEIGHT, _TOP, True)
     low = min(low, 0.0)
     return _Scale(low, high if high > low else low + 1, _TOP + _PLOT_HEIGHT, _TOP, False)
@@ -134,11 +135,12 @@ def _curves(figure: Figure, numbers: Sequence[float], y: _Scale, right: float) -
         if x.at(number) - half >= free:
             yield _point(x.at(number), label)
             free = x.at(number) + half + _CHARACTER
-    for name, colour in _coloured(figure):
+    for i, (name, colour) in enumerate(_coloured(figure)):
+        width = 2 + 0.8 * (len(figure.lines) - 1 - i)  # a line below one that it coincides with shows on both sides
         found = sorted((n, v) for n, v in zip(numbers, figure.lines[name], strict=True) if v is not None)
         path = "L".join(f"{x.at(number):.1f} {y.at(value):.1f}" for number, value in found)
         if path:
-            yield f'<path d="M{path}" fill="none" stroke="{colour}" stroke-width="2"/>'
+            yield f'<path d="M{path}" fill="none" stroke="{colour}" stroke-width="{width:.1f}"/>'
         for number, value in found:
             title = f"<title>{escape(name)}, {number:,g}: {value:,.6g}</title>"
             yield f'<circle cx="{x.at(number):.1f}" cy="{y.at(value):.1f}" r="3" fill="{colour}">{title}</circle>'

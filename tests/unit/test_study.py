@@ -15,6 +15,8 @@ import pytest
 from ahbmc.driver.ablation import names_of
 from ahbmc.driver.grid import axes
 from ahbmc.driver.main import argument_parser, main
+from ahbmc.driver.study_tables import explanation
+from ahbmc.driver.variants import Trials
 from ahbmc.passes.pipeline_text import single_passes
 from ahbmc.passes.pipelines import PIPELINES
 
@@ -120,6 +122,30 @@ def test_ablation_adds_up(tmp_path: Path, capsys: Capture) -> None:
     out = capsys.readouterr().out
     assert "Cannot be left out: lower-to-commands, expand-recipes, allocate-scratch, tile-composites." in out
     assert "Worth most: normalise-loops, " in out and "WRONG" not in out
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("flash_attention", ("args.S=128",)),
+        ("flash_decode", ("args.S=1024",)),
+        ("gemm_load_ref", ("args.K=256",)),
+        ("matmul", ("args.M=100", "args.N=77", "args.K=90")),
+        ("softmax", ("args.n_rows=3", "args.n_cols=100")),
+    ],
+)
+def test_why_adds_up_to_the_difference(name: str, settings: tuple[str, ...]) -> None:
+    """What is said of two runs: parts that add up to the difference of the latencies, then commands and bytes."""
+    trials = Trials(str(EXAMPLES / f"{name}.yaml"), timing_only=True)
+    before, after = (trials.run(pipeline, settings).measured for pipeline in ("primitive", "auto"))
+    assert before is not None and after is not None and before is not after
+    parts, _, counts = explanation(before, after).partition("; ")
+    said = [float(figure.replace(",", "")) for figure in re.findall(r"[+-][\d,]+\.\d\d", parts)]
+    assert sum(said) == pytest.approx((after.latency_ps - before.latency_ps) / 1000, abs=0.005 * len(said) + 1e-6)
+    sizes = [abs(figure) for figure in said[:5]]
+    assert 1 < len(said) <= 6 and sizes == sorted(sizes, reverse=True)
+    issued = after.summary["commands"]["total"] - before.summary["commands"]["total"]
+    assert (f"{issued:+,} commands" in counts) == bool(issued)
 
 
 def test_ablation_studies_one_pipeline_and_one_point(capsys: Capture) -> None:

@@ -176,6 +176,18 @@ def test_what_is_wrong_with_the_command_line_is_said(arguments: list[str], said:
     assert said in capsys.readouterr().err
 
 
+def test_workloads_keep_the_pipelines_that_they_name(tmp_path: Path, capsys: Capture) -> None:
+    """--pipelines is for the others; where there are none it is an error."""
+    both = f"workloads: {{own: {{file: {SOFTMAX}, pipeline: primitive}}, free: {SOFTMAX}}}\n"
+    found = studied(capsys, write(tmp_path, both), "--pipelines", "composite,auto")
+    expected = [("own", "primitive"), ("free", "composite"), ("free", "auto")]
+    assert [(v["workload"], v["pipeline"]) for v in found["variants"]] == expected
+    own = f"workloads: {{own: {{file: {SOFTMAX}, pipeline: primitive}}}}\n"
+    assert main(["study", write(tmp_path, own), "--pipelines", "composite,auto"]) == 1
+    err = capsys.readouterr().err
+    assert "names the pipeline that it runs under" in err and "--pipelines composite,auto" in err
+
+
 def test_from_python(tmp_path: Path) -> None:
     """`ahbmc.study` takes a study file or several workloads, and figures."""
     found = ahbmc.study(write(tmp_path, STUDY), timing_only=True)
@@ -225,6 +237,19 @@ def test_named_points_are_columns() -> None:
     one, two, _, below = (float(r.attrib["height"]) for r in columns)
     assert two == pytest.approx(2 * one, abs=0.11) and below == pytest.approx(one, abs=0.11)
     assert "t<o" in [t.text for t in root.iter("{http://www.w3.org/2000/svg}text")]
+
+
+def test_shares_begin_at_zero_and_wide_ranges_are_logarithmic() -> None:
+    """A share of 1/10 has a tenth of the height; latencies that are ten times as long each lie at equal distances."""
+
+    def heights(*values: float) -> list[float]:
+        drawn = plot(Figure("y", "x", ("1", "2", "4"), {"a": values}))
+        return [float(y) for y in re.findall(r'<circle cx="[\d.]+" cy="([\d.]+)"', drawn)]
+
+    full, tenth, _ = heights(1.0, 0.1, 0.0)
+    assert heights(1.0, 0.1, 0.01)[:2] == [full, tenth]
+    low, middle, high = heights(10.0, 100.0, 1000.0)
+    assert low - middle == pytest.approx(middle - high, abs=0.11)
 
 
 def test_many_ranges_of_values_can_be_drawn() -> None:
