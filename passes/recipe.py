@@ -7,7 +7,7 @@ afterwards, and then the primary output.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from ..dialects.ahbm.math import MATH_KINDS, REDUCTIONS
@@ -44,9 +44,9 @@ class Scratch:
 class Row:
     """One MATH op: `out = kind(operands)`. An operand is a name or a number.
 
-    `{exp}` in `kind` is the exponential of parameter `base`. `axis` is the axis that a reduction reduces, or the axis
-    of the result along which an operand without it repeats. `when` names the parameter values (any of them) that the
-    row belongs to.
+    A word in braces, in `kind` or among the operands, is what `words` of the recipe has for it. `axis` is the axis that
+    a reduction reduces, or the axis of the result along which an operand without it repeats. `when` names the parameter
+    values (any of them) that the row belongs to.
     """
 
     kind: str
@@ -60,6 +60,11 @@ class Row:
         """The operands that are blocks or scalars with a name."""
         return tuple(o for o in self.operands if isinstance(o, str))
 
+    def with_words(self, words: Mapping[str, str]) -> Row:
+        """The row for one choice of parameters."""
+        operands = tuple(o.format(**words) if isinstance(o, str) else o for o in self.operands)
+        return Row(self.kind.format(**words), operands, self.out, self.axis)
+
     def __str__(self) -> str:
         along = "" if self.axis is None else f" along axis {self.axis}"
         cases = " or ".join(f"{name} = {value}" for name, value in self.when)
@@ -67,8 +72,8 @@ class Row:
         return f"{self.out} = {self.kind}({operands}){along}" + (f"   [{cases}]" if cases else "")
 
 
-EXPONENTIALS: Mapping[str, str] = {"e": "exp", "2": "exp2"}
-"""Parameter `base` -> the exponential of the rows."""
+Words = Mapping[str, Mapping[str, Mapping[str, str]]]
+"""Parameter -> value -> word in braces -> what it stands for."""
 
 PLACES: Mapping[Place, str] = {
     "before": "once, before the GEMM, which takes {primary} as its a",
@@ -97,15 +102,11 @@ class Recipe:
     rows: tuple[Row, ...]
     tile: str | None = None
     accumulator: str | None = None
+    words: Words = field(default_factory=dict[str, Mapping[str, Mapping[str, str]]])
 
     def __post_init__(self) -> None:
         self._check_names()
         for row in self.rows:
-            kinds = {row.kind.format(exp=exp) for exp in EXPONENTIALS.values()}
-            assert kinds <= MATH_KINDS, f"{self.name}: {row}"
-            assert {*row.read, row.out} <= set(self.axes), f"{self.name}: {row}"
-            self._check_axes(row)
-            assert row.axis is not None or row.kind not in REDUCTIONS, f"{self.name}: {row}"
             assert all(value in self.parameters[name] for name, value in row.when), f"{self.name}: {row}"
         for params in self.every_choice():
             self._check_flow(params)
@@ -132,6 +133,10 @@ class Recipe:
         rows = self.rows_for(params)
         written = set(self.inputs(params))
         for row in rows:
+            assert row.kind in MATH_KINDS, f"{self.name}: {row}"
+            assert {*row.read, row.out} <= set(self.axes), f"{self.name}: {row}"
+            assert row.axis is not None or row.kind not in REDUCTIONS, f"{self.name}: {row}"
+            self._check_axes(row)
             assert set(row.read) <= written, f"{self.name}: {row} reads what no row has written"
             written.add(row.out)
         outs = {row.out for row in rows}
@@ -155,17 +160,23 @@ class Recipe:
             choices = [{**choice, name: value} for choice in choices for value in values]
         return choices
 
+    def complete(self, params: Mapping[str, str]) -> dict[str, str]:
+        """The parameters, those that are not given having their first value."""
+        return {name: params.get(name, values[0]) for name, values in self.parameters.items()}
+
     def rows_for(self, params: Mapping[str, str]) -> tuple[Row, ...]:
         """The rows of one choice of parameters, kinds filled in."""
-        exp = EXPONENTIALS[params.get("base", "e")]
+        params = self.complete(params)
+        words = {w: name for p, v in params.items() for w, name in self.words.get(p, {}).get(v, {}).items()}
         return tuple(
-            Row(row.kind.format(exp=exp), row.operands, row.out, row.axis)
+            row.with_words(words)
             for row in self.rows
             if not row.when or any(params[name] == value for name, value in row.when)
         )
 
     def inputs(self, params: Mapping[str, str]) -> tuple[str, ...]:
         """Names of the operands for one choice of parameters, in order."""
+        params = self.complete(params)
         return tuple(o.name for o in self.operands if o.when is None or params[o.when[0]] in o.when[1])
 
     def operand(self, name: str) -> Operand:
@@ -195,7 +206,13 @@ class Recipe:
         lines += [f"  {o.name:<6}{o.access:<3} {o}" for o in self.operands]
         if self.parameters:
             lines += ["parameters:", *(f"  {name}: {' | '.join(values)}" for name, values in self.parameters.items())]
+        for name, cases in self.words.items():
+            lines += [f"  {name} = {value}: {_said(words)}" for value, words in cases.items()]
         lines += ["rows:", *(f"  {row}" for row in self.rows)]
         if self.accumulator is not None:
             lines += [f"then the product is added to {self.accumulator}"]
         return "\n".join(lines)
+
+
+def _said(words: Mapping[str, str]) -> str:
+    return ", ".join(f"{{{word}}} is {name}" for word, name in words.items())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Mapping
+from math import inf
 
 from .recipe import Operand, Recipe, Row, Scratch
 
@@ -26,6 +27,8 @@ SOFTMAX_MERGE = Recipe(
     scratch=(
         Scratch("m_loc", ("M",), element="m"),
         Scratch("m_new", ("M",), element="m"),
+        Scratch("empty", ("M",), element="i1"),
+        Scratch("safe", ("M",), element="m"),
         Scratch("corr", ("M",), element="m"),
         Scratch("l_loc", ("M",), element="l"),
         Scratch("scaled", ("M", "N"), element="m"),
@@ -36,19 +39,32 @@ SOFTMAX_MERGE = Recipe(
         # before: s is scaled already; after: exp(s*scale - m), m being the maximum of max(s)*scale;
         # inside: exp((s - m)*scale).
         "scale": ("before", "after", "inside"),
+        # Rows without a key have the maximum -inf. weights: the exponent of P takes 0 in its place; all: that of the
+        # correction as well.
+        "guard": ("none", "weights", "all"),
+    },
+    words={
+        "base": {"e": {"exp": "exp"}, "2": {"exp": "exp2"}},
+        "guard": {
+            "none": {"pivot": "m_new", "old": "m_new"},
+            "weights": {"pivot": "safe", "old": "m_new"},
+            "all": {"pivot": "safe", "old": "safe"},
+        },
     },
     rows=(
         Row("reduce_max", ("s",), "m_loc", axis=1),
         Row("mul", ("m_loc", "scale"), "m_loc", when=(("scale", "after"),)),
         Row("max", ("m", "m_loc"), "m_new"),
-        Row("{exp}_diff", ("m", "m_new"), "corr", when=(("scale", "before"), ("scale", "after"))),
-        Row("sub", ("m", "m_new"), "corr", when=(("scale", "inside"),)),
+        Row("cmp_oeq", ("m_new", -inf), "empty", when=(("guard", "weights"), ("guard", "all"))),
+        Row("select", ("empty", 0.0, "m_new"), "safe", when=(("guard", "weights"), ("guard", "all"))),
+        Row("{exp}_diff", ("m", "{old}"), "corr", when=(("scale", "before"), ("scale", "after"))),
+        Row("sub", ("m", "{old}"), "corr", when=(("scale", "inside"),)),
         Row("mul", ("corr", "scale"), "corr", when=(("scale", "inside"),)),
         Row("{exp}", ("corr",), "corr", when=(("scale", "inside"),)),
-        Row("{exp}_diff", ("s", "m_new"), "P", axis=1, when=(("scale", "before"),)),
+        Row("{exp}_diff", ("s", "{pivot}"), "P", axis=1, when=(("scale", "before"),)),
         Row("mul", ("s", "scale"), "scaled", when=(("scale", "after"),)),
-        Row("{exp}_diff", ("scaled", "m_new"), "P", axis=1, when=(("scale", "after"),)),
-        Row("sub", ("s", "m_new"), "scaled", axis=1, when=(("scale", "inside"),)),
+        Row("{exp}_diff", ("scaled", "{pivot}"), "P", axis=1, when=(("scale", "after"),)),
+        Row("sub", ("s", "{pivot}"), "scaled", axis=1, when=(("scale", "inside"),)),
         Row("mul", ("scaled", "scale"), "scaled", when=(("scale", "inside"),)),
         Row("{exp}", ("scaled",), "P", when=(("scale", "inside"),)),
         # The kernel may sum P before it rounds it to the type of b or after. The rows sum it as rounded: that differs
@@ -79,6 +95,7 @@ LOG_SUM_EXP = Recipe(
         Scratch("l_loc", ("M",), element="l"),
     ),
     parameters={"base": ("e", "2")},
+    words={"base": {"e": {"exp": "exp"}, "2": {"exp": "exp2"}}},
     rows=(
         Row("reduce_max", ("s",), "m_loc", axis=1),
         Row("max", ("m", "m_loc"), "m_new"),
@@ -186,15 +203,13 @@ SWIGLU_GATE = Recipe(
     scratch=(Scratch("g", ("M", "N"), element="f32"),),
     # Whether the product is the gate or what it lets through.
     parameters={"product": ("gate", "up")},
+    words={"product": {"gate": {"gate": "t", "up": "u"}, "up": {"gate": "u", "up": "t"}}},
     rows=(
-        Row("neg", ("t",), "g", when=(("product", "gate"),)),
-        Row("neg", ("u",), "g", when=(("product", "up"),)),
+        Row("neg", ("{gate}",), "g"),
         Row("exp", ("g",), "g"),
         Row("add", ("g", 1.0), "g"),
-        Row("div", ("t", "g"), "g", when=(("product", "gate"),)),
-        Row("div", ("u", "g"), "g", when=(("product", "up"),)),
-        Row("mul", ("g", "u"), "y", when=(("product", "gate"),)),
-        Row("mul", ("g", "t"), "y", when=(("product", "up"),)),
+        Row("div", ("{gate}", "g"), "g"),
+        Row("mul", ("g", "{up}"), "y"),
     ),
     tile="t",
 )

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import NamedTuple
 
 from xdsl.dialects import arith
@@ -119,6 +120,10 @@ class Terms:
             case "tanh":
                 two = self.constant(2)
                 return self.add(self.mul(two, self._logistic(self.mul(two, first))), self._minus)
+            case "cmp_oeq" | "cmp_une":
+                return self._make(kind, sorted(operands, key=lambda r: (self.number(r) is not None, r)))
+            case "select" if (condition := self._denied(first)) is not None:
+                return self._make("select", [condition, operands[2], operands[1]])
             case "pow" if (self.number(last) or 0) in (2, 3, 4):
                 return self.mul(*[first] * int(self.number(last) or 0))
             case "logistic":
@@ -135,6 +140,13 @@ class Terms:
     @property
     def _minus(self) -> Ref:
         return self.constant(-1)
+
+    def _denied(self, condition: Ref) -> Ref | None:
+        """a == b of a != b, or of a > -inf (NaNs apart); None of what is no such condition."""
+        node = self.node(condition)
+        operands = [r.on(condition.axes) for r in node.operands]
+        is_bound = node.kind == "cmp_ogt" and self.number(operands[1]) == -inf
+        return self.apply("cmp_oeq", operands) if is_bound or node.kind == "cmp_une" else None
 
     def add(self, *operands: Ref) -> Ref:
         return self._flat("add", operands)
@@ -202,8 +214,12 @@ class Terms:
         return self.mul(above, self.reciprocal(below))
 
     def reduce(self, kind: str, operand: Ref, axis: int) -> Ref:
-        """A reduction over an axis of the user along which the operand varies."""
+        """A reduction over an axis of the user; of an operand that does not vary along it, a term of its own."""
         places = sorted(operand.axes)
+        if axis not in places:
+            return self._make(
+                f"{kind} of the same", [operand.on([a - (a > axis) for a in range(max(places, default=0) + 1)])]
+            )
         local = Ref(operand.term, tuple(places.index(a) for a in operand.axes))
         kept = tuple(a if a < axis else a - 1 for a in places if a != axis)
         return self._intern(Node(kind, (local,), places.index(axis)), kept)

@@ -17,9 +17,13 @@ from ...dialects.ahbm.math import REDUCTIONS
 from ...dialects.shapes import element_bytes, is_float, shape_of
 from ..analysis.terms import Ref, Terms
 from ..analysis.unify import Bindings, unify
+from ..commands.math_kinds import is_lane_by_lane, math_kind
 from ..recipe import Recipe, Row
 
 F32_BYTES = 4
+
+TELLING = {"exp2", "erf", "select"}
+"""Kinds of rows that a kernel has no other way to write: without them a choice of parameters needs no attempt."""
 
 
 class Refused(Exception):
@@ -86,10 +90,15 @@ class _Attempt:
     ):
         self.recipe, self.block, self.terms, self.anchors, self.known = recipe, block, terms, anchors, known
         self.reason = ""
-        self._reached = -1
+        self._reached = -2
+        self._kinds = {math_kind(op) for op in block.ops if is_lane_by_lane(op)}
 
     def match(self, params: dict[str, str]) -> Match | None:
         recipe, terms = self.recipe, self.terms
+        missing = {row.kind.removesuffix("_diff") for row in recipe.rows_for(params)} & TELLING - self._kinds
+        if missing:
+            self._note(-1, f"there is no {', '.join(sorted(missing))}")
+            return None
         made = terms_of_rows(terms, recipe, params, {name: terms.of(value) for name, value in self.known.items()})
         # The outputs whose values are known first; of the others the last, which is made of the most.
         outputs = recipe.outputs(params)

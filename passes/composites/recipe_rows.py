@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, StringAttr, f32, i64
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, StringAttr, f32, i1, i64
 from xdsl.ir import Attribute
 
 from ...dialects import ahbm
@@ -15,6 +15,10 @@ from ..recipes import RECIPES
 
 NewPart = Callable[[Attribute, str], int]
 """The number of a new part: a buffer of a type, with a name, or a scalar of a value."""
+
+
+ELEMENTS: Mapping[str, Attribute] = {"f32": f32, "i1": i1}
+"""The element types that a recipe names itself."""
 
 
 def rows_of(spec: ahbm.SpecAttr, types: Sequence[Attribute], new_part: NewPart) -> list[ahbm.SpecAttr]:
@@ -37,7 +41,8 @@ def rows_of(spec: ahbm.SpecAttr, types: Sequence[Attribute], new_part: NewPart) 
     sizes = {a: n for name, kind in blocks.items() for a, n in zip(recipe.axes[name], shape_of(kind), strict=True)}
 
     def scratch_type(scratch: Scratch) -> ahbm.BufferType:
-        element = f32 if scratch.element == "f32" else element_of(blocks[scratch.element])
+        fixed = ELEMENTS.get(scratch.element)
+        element = element_of(blocks[scratch.element]) if fixed is None else fixed
         return ahbm.BufferType([sizes[a] for a in scratch.axes], element)
 
     for scratch in recipe.scratch_for(params):

@@ -42,7 +42,9 @@ tl.store(o_ptr + om[:, None] * D + od[None, :], acc, mask=om[:, None] < n)
 """
 
 
-def attention(changes: Mapping[str, str], order: tuple[str, ...] = tuple(STEP), rows: int = 32) -> Passed:
+def attention(
+    changes: Mapping[str, str], order: tuple[str, ...] = tuple(STEP), rows: int = 32, body: str = BODY
+) -> Passed:
     """The kernel with some lines of its step replaced (empty: left out) and set in another order."""
     lines = {**STEP, **changes}
     step = "\n".join(lines[key] for key in order if lines[key])
@@ -56,7 +58,7 @@ def attention(changes: Mapping[str, str], order: tuple[str, ...] = tuple(STEP), 
         "n": ("i32", KEYS),
     }
     header = f"{', '.join(arguments)}, BM: tl.constexpr, BN: tl.constexpr, D: tl.constexpr"
-    body = BODY.format(step=textwrap.indent(step, "    "))
+    body = body.format(step=textwrap.indent(step, "    "))
     return through_passes(header, body, arguments, {"BM": rows, "BN": 16, "D": WIDTH}, (-(-KEYS // rows),))
 
 
@@ -102,6 +104,34 @@ ACCEPTED: Mapping[str, tuple[Mapping[str, str], str]] = {
     ),
     "exponential written twice": ({"rescale": "acc = acc * tl.exp2(m - new)[:, None]"}, 'base = "2"'),
     "difference in a line of its own": ({"p": "qk -= new[:, None]\np = tl.exp2(qk)"}, 'base = "2"'),
+    "guarded against rows without a key": (
+        {
+            "maximum": "new = tl.maximum(m, tl.max(qk, 1))\nsafe = tl.where(new == -float('inf'), 0, new)",
+            "alpha": "alpha = tl.exp2(m - safe)",
+            "p": "p = tl.exp2(qk - safe[:, None])",
+        },
+        'guard = "all"',
+    ),
+    "weights alone guarded": (
+        {"p": "safe = tl.where(new != -float('inf'), new, 0.0)\np = tl.exp2(qk - safe[:, None])"},
+        'guard = "weights"',
+    ),
+    "mask loaded": (
+        {"mask": "qk += tl.load(x_ptr + om[:, None] * 64 + (start + on)[None, :], mask=inside[None, :], other=-1e6)"},
+        'scale = "before"',
+    ),
+    "base 2 by a factor of the scores": (
+        {
+            "scaled": "qk = qk * scale",
+            "p": "p = tl.exp2((qk - new[:, None]) * 1.44269504)",
+            "alpha": "alpha = tl.exp2((m - new) * 1.44269504)",
+        },
+        'scale = "inside"',
+    ),
+    "factors of the scale apart": (
+        {**UNSCALED, "maximum": "new = tl.maximum(m, tl.max(qk, 1) * c)", "p": "p = tl.exp2(qk * c - new[:, None])"},
+        'scale = "after"',
+    ),
     "fused multiply and add": ({"sum": "l = tl.fma(l, alpha, tl.sum(p, 1))"}, 'base = "2"'),
 }
 
@@ -112,8 +142,8 @@ def test_a_spelling_of_the_online_softmax_matches(changes: Mapping[str, str], pa
     assert passed.notes("match-recipes") == [("matched", "softmax_merge")]
     assert params in passed.params
     assert passed.difference == 0
-    # The values of V stream into the composite: nothing but K and Q is loaded outside of it.
-    assert passed.text.count("tl.load_region") == 2
+    # The values of V stream into the composite: nothing but K and Q (and a mask) is loaded.
+    assert passed.text.count("tl.load_region") == 2 + ("load" in changes.get("mask", ""))
 
 
 def test_statements_in_another_order_match() -> None:
@@ -139,9 +169,17 @@ REFUSED: Mapping[str, tuple[Mapping[str, str], str]] = {
     "maximum of other scores": ({"maximum": "new = tl.maximum(m, tl.max(qk * 2, 1))"}, NO_WEIGHTS),
     "twice the sum": ({"sum": "l = l * alpha + tl.sum(p + p, 1)"}, NO_SUM),
     "maximum for sum": ({"sum": "l = l * alpha + tl.max(p, 1)"}, NO_SUM),
-    "guarded maximum": (
-        {"p": "safe = tl.where(new == -float('inf'), 0, new)\np = tl.exp2(qk - safe[:, None])"},
+    "guarded by another number": (
+        {"p": "safe = tl.where(new == -float('inf'), 1, new)\np = tl.exp2(qk - safe[:, None])"},
         NO_WEIGHTS,
+    ),
+    "guarded where the maximum is 0": (
+        {"p": "safe = tl.where(new == 0, 0, new)\np = tl.exp2(qk - safe[:, None])"},
+        NO_WEIGHTS,
+    ),
+    "the correction alone guarded": (
+        {"alpha": "safe = tl.where(new == -float('inf'), 0, new)\nalpha = tl.exp2(m - safe)"},
+        NO_OUTPUT,
     ),
     "twice the weights": (
         {"dot": "acc = tl.dot((p * 2).to(tl.float16), v, acc)"},
@@ -182,6 +220,33 @@ def test_a_step_that_differs_in_one_place_does_not_match(changes: Mapping[str, s
     assert notes[0][0] == "refused"
     assert reason in notes[0][1]
     assert "tl.composite" not in passed.text
+    assert passed.difference == 0
+
+
+FIRST = """\
+k = tl.load(k_ptr + on[None, :] * D + od[:, None])
+v = tl.load(v_ptr + on[:, None] * D + od[None, :])
+qk = tl.dot(q, k) * c
+m = tl.max(qk, 1)
+p = tl.exp2(qk - m[:, None])
+l = tl.sum(p, 1)
+acc = tl.dot(p.to(tl.float16), v)
+for start in range(BN, n, BN):
+"""
+
+
+def test_steps_after_a_first_tile_apart_match() -> None:
+    head, _, rest = BODY.partition("for start in range(0, n, BN):\n")
+    kept = "\n".join(line for line in head.splitlines() if not line.startswith(("m =", "l =", "acc =")))
+    passed = attention({}, body=f"{kept}\n{FIRST}{rest}")
+    # The first tile merges nothing; its product is told so.
+    assert passed.notes("match-recipes")[-1] == ("matched", "softmax_merge")
+    assert passed.difference == 0
+
+
+def test_the_steps_of_an_unrolled_loop_match_one_by_one() -> None:
+    passed = attention({}, body=BODY.replace("range(0, n, BN)", "tl.static_range(0, 50, BN)"))
+    assert passed.text.count("tl.recipe") == 4
     assert passed.difference == 0
 
 

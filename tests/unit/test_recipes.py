@@ -8,7 +8,7 @@ import pytest
 from ahbmc.dialects.ahbm.math import MATH_KINDS
 from ahbmc.passes.recipes import RECIPES, SOFTMAX_MERGE, Row
 
-PLAIN = {"base": "2", "scale": "before"}
+PLAIN = {"base": "2", "scale": "before", "guard": "none"}
 
 
 def test_every_row_of_every_choice_is_a_math_op_that_reads_what_was_written_before() -> None:
