@@ -106,7 +106,11 @@ def _raise_load(load: tl.LoadOp, pointer: Affine, box: Box, maker: Materialiser)
 
 def _narrow(select: tl.SelectOp, function: func.FuncOp) -> None:
     """Let a load leave out the lanes that a select replaces by a number, if these are what lies outside of a box."""
+    casts = list[tl.CastOp]()
     load, pad = select.on_true.owner, uniform_number(select.on_false)
+    while isinstance(load, tl.CastOp) and load.result.has_one_use() and pad is not None and _is_zero(pad):
+        casts.insert(0, load)  # a zero stays one
+        load = load.operand.owner
     if not isinstance(load, tl.LoadRegionOp) or not load.result.has_one_use() or pad is None:
         return
     if not isinstance(load.region.owner, RegionOp) or load.parent is not select.parent or _is_written(load, select):
@@ -132,8 +136,10 @@ def _narrow(select: tl.SelectOp, function: func.FuncOp) -> None:
     maker = Materialiser(analysis.symbols, select)
     loaded = maker.insert(tl.LoadRegionOp(write(narrowed, maker).result, load.result.type, load.hints))
     loaded.name_hint = load.result.name_hint
+    for cast_op in casts:
+        loaded = maker.insert(cast_op.clone({cast_op.operand: loaded}))
     select.result.replace_all_uses_with(loaded)
-    for op in (select, load):
+    for op in (select, *reversed(casts), load):
         op.detach()
         op.erase()
 

@@ -5,12 +5,14 @@ values through every pass, and what is read.
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from ahbmc.backend_sim.numerics.dtypes import Array
 from ahbmc.dialects import ahbm
+from ahbmc.driver.run import run_workload
 from support_kernels import case_of_body, check_values
 from support_values import check_every_pass, random_array
 
@@ -119,3 +121,37 @@ def test_a_loop_with_a_conversion_is_one_composite() -> None:
     arguments = {"a": a, "b": b, "s": s, "o": random_array((M, N), "fp32", 4), "M": M, "N": N, "K": K}
     case = case_of_body(LOOP.format(OPS["cast"][1]), arguments)
     assert ["cast", "gemm"] in specs(check_every_pass(case, "composite"))
+
+
+def test_a_narrow_operand_is_read_narrow(tmp_path: Path) -> None:
+    """Of b in int8 half of the bytes of f16 are read, by as many commands."""
+    lines = "\n".join(
+        f"    {line}" for line in RAGGED.replace("tl.dot(x, y)", "tl.dot(x, y.to(tl.float16))").splitlines()
+    )
+    head = "import triton\nimport triton.language as tl\n\n\n@triton.jit\n"
+    (tmp_path / "narrow.py").write_text(f"{head}def narrow(a, b, o, M, N, K):\n{lines}\n")
+    (tmp_path / "narrow.yaml").write_text(
+        """
+kernel: narrow.py::narrow
+args:
+  a: {shape: [M, K], dtype: fp16}
+  b: {shape: [K, N], dtype: i8}
+  o: {shape: [M, N], dtype: fp32}
+  M: 32
+  N: 64
+  K: 1024
+"""
+    )
+    found = {
+        kind: run_workload(
+            tmp_path / "narrow.yaml", overrides=(f"args.b.dtype={kind}",), pipeline="composite", timing_only=True
+        ).summary()
+        for kind in ("i8", "fp16")
+    }
+    a_bytes, b_lanes = 32 * 1024 * 2, 1024 * 64
+    assert {kind: each["bytes"]["hbm_read"] - a_bytes for kind, each in found.items()} == {
+        "i8": b_lanes,
+        "fp16": 2 * b_lanes,
+    }
+    assert found["i8"]["commands"] == found["fp16"]["commands"]
+    assert found["i8"]["latency_ns"] < 1.1 * found["fp16"]["latency_ns"]

@@ -144,6 +144,26 @@ func.func @where(%p: !tl.ptr<f32>, %n: i32) -> tensor<8xf32> {
   func.return %y : tensor<8xf32>
 }
 
+// Changes: a cast in between leaves a zero a zero.
+// CHECK-LABEL: func.func @where_cast
+// CHECK: %[[HI:.*]] = arith.minsi
+// CHECK: %[[R:.*]] = ahbm.region %p[{{.*}}] {{.*}} hi(%[[HI]]) {axes = ["affine"]}
+// CHECK: %[[X:.*]] = tl.load_region %[[R]] : !ahbm.region<i8, 1> -> tensor<8xi8>
+// CHECK: %[[W:.*]] = tl.cast %[[X]] : tensor<8xi8> -> tensor<8xf32>
+// CHECK: func.return %[[W]]
+func.func @where_cast(%p: !tl.ptr<i8>, %n: i32) -> tensor<8xf32> {
+  %o = tl.make_range {start = 0 : i32, end = 8 : i32} : tensor<8xi32>
+  %b = tl.splat %p : !tl.ptr<i8> -> tensor<8x!tl.ptr<i8>>
+  %q = tl.addptr %b, %o : tensor<8x!tl.ptr<i8>>, tensor<8xi32> -> tensor<8x!tl.ptr<i8>>
+  %x = tl.load %q : tensor<8x!tl.ptr<i8>> -> tensor<8xi8>
+  %wide = tl.cast %x : tensor<8xi8> -> tensor<8xf32>
+  %l = tl.splat %n : i32 -> tensor<8xi32>
+  %m = tl.cmp "slt", %o, %l : tensor<8xi32>, tensor<8xi32> -> tensor<8xi1>
+  %zero = arith.constant dense<0.0> : tensor<8xf32>
+  %y = tl.select %m, %wide, %zero : tensor<8xi1>, tensor<8xf32>, tensor<8xf32> -> tensor<8xf32>
+  func.return %y : tensor<8xf32>
+}
+
 // Changes: minus infinity in the very lanes that the load leaves out is its pad value.
 // CHECK-LABEL: func.func @where_masked
 // CHECK: ahbm.region %p{{.*}} pad = 0xff800000 : f32}
