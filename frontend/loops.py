@@ -18,7 +18,7 @@ from . import scopes, syntax
 from .emit import Site
 from .statements import WRITERS, Statements
 from .types import DType, TypeFault, int32, ir_type, promote_integers, type_of_number
-from .values import Item, Iteration, Undefined, Value, describe, parts, with_parts
+from .values import Item, Iteration, Undefined, Value, describe, leaves_of, parts, with_parts
 from .values import Region as HbmRegion
 
 _MOST_UNROLLED = 65536
@@ -251,7 +251,7 @@ class Carried:
 
     @property
     def _leaves(self) -> list[Value]:
-        return [leaf for n in self._names for leaf in _leaves(self._before[n])]
+        return [leaf for n in self._names for leaf in leaves_of(self._before[n])]
 
     @property
     def types(self) -> list[Attribute]:
@@ -268,7 +268,7 @@ class Carried:
         return names
 
     def _leaf_names(self) -> list[str]:
-        return [n for n in self._names for _ in _leaves(self._before[n])]
+        return [n for n in self._names for _ in leaves_of(self._before[n])]
 
     def constants_changed(self, after: dict[str, Item]) -> bool:
         """Make a value of every compile-time number that the body has changed; True if there was one."""
@@ -321,7 +321,7 @@ class Carried:
         kept, position = Kept(), 0
         dropped: list[int] = []
         for name in self._names:
-            before = _leaves(self._before[name])
+            before = leaves_of(self._before[name])
             now = self._fitting(name, self._before[name], after[name])
             for first, last in zip(before, now, strict=True):
                 own = arguments[-1][position]
@@ -362,7 +362,7 @@ class Carried:
         position = 0
         for name in self._names:
             item = self._before[name]
-            leaves = _leaves(item)
+            leaves = leaves_of(item)
             finals: list[SSAValue] = []
             for number, leaf in enumerate(leaves, position):
                 finals.append(results[kept.numbers[number]] if number in kept.numbers else leaf.ssa)
@@ -374,13 +374,6 @@ class Carried:
             if name in after:
                 names[name] = Undefined(f"it gets one only in the body of the loop at line {line}")
         return names
-
-
-def _leaves(item: Item) -> list[Value]:
-    inner = parts(item)
-    if inner is not None:
-        return [leaf for part in inner for leaf in _leaves(part)]
-    return [item] if isinstance(item, Value) else []
 
 
 def _replaced(item: Item, values: Sequence[SSAValue], position: int) -> tuple[Item, int]:

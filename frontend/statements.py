@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from xdsl.dialects import scf
-from xdsl.ir import Block, Region
+from xdsl.ir import Block, Region, SSAValue
 
 from . import merging, operators, scopes, syntax, tables
 from .calls import Arguments, bind_function, is_constexpr
 from .expressions import Expressions, Frame
-from .scratch import Scope
+from .scratch import Scope, home_of
 from .types import TypeFault, type_of_number
-from .values import Item, JitFunction, ScratchScope, Undefined, Value, describe
+from .values import Item, JitFunction, ScratchScope, Undefined, Value, describe, leaves_of
 
 _DEEPEST_CALL = 64
 _SCOPES = "`with al.scratch_scope():` is the only one that a kernel can open"
@@ -286,7 +286,7 @@ class Statements(Expressions):
             item = names[parameter.name] = argument.item
             if (is_constexpr(parameter.annotation) or static) and isinstance(item, Value):
                 names[parameter.name] = item if item.known is None else item.known
-        outer, self.frame = self.frame, Frame(function.module, names)
+        outer, self.frame = self.frame, Frame(function.module, dict(names))
         if function.module.library:
             emit.pinned, emit.library = emit.pinned or call, emit.library or function.name
         self.depth += 1
@@ -295,11 +295,28 @@ class Statements(Expressions):
             emit.into = None
         try:
             returned = self.run(function.tree.body)
+            lost = None if static else self._lost_block(names, self.frame.names, returned)
         finally:
             self.depth -= 1
             emit.into = into
             self.frame, emit.site, emit.pinned, emit.library = outer, call, pinned, library
+        if lost is not None:
+            message = f"{function.name} writes the block '{lost}', and its caller does not get what is written"
+            raise emit.fail(message, f"return it, and give the result to the name: `{lost} = {function.name}(...)`")
         return returned.item if returned else None
+
+    def _lost_block(self, given: dict[str, Item], after: dict[str, Item], returned: Returned | None) -> str | None:
+        """A parameter whose block a function has written in place without returning it: a name of the caller would
+        still stand for what was there before.
+        """
+        kept = {leaf.ssa for leaf in leaves_of(returned.item)} if returned else set[SSAValue]()
+        for name, item in given.items():
+            now = after.get(name)
+            if not isinstance(item, Value) or not isinstance(now, Value) or now.ssa is item.ssa or now.ssa in kept:
+                continue
+            if item.is_block and home_of(now.ssa) is home_of(item.ssa):
+                return name
+        return None
 
     _rules: ClassVar[dict[type[Any], Callable[[Any, Any], None]]] = {
         syntax.Assign: _assign,

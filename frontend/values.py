@@ -225,6 +225,14 @@ def parts(item: Item) -> tuple[Item, ...] | None:
     return item if isinstance(item, tuple) else None
 
 
+def leaves_of(item: Item) -> list[Value]:
+    """The values that an item is, or consists of."""
+    inner = parts(item)
+    if inner is not None:
+        return [leaf for part in inner for leaf in leaves_of(part)]
+    return [item] if isinstance(item, Value) else []
+
+
 def with_parts(item: Item, new: tuple[Item, ...]) -> Item:
     """An item of the same make with other parts."""
     if isinstance(item, BlockPointer):

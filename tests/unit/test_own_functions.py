@@ -206,6 +206,26 @@ def test_a_wrong_use_is_one_error(shows: str, body: str, where: str, marked: str
     assert sum("error:" in line for line in lines) == 1
 
 
+WRITER = """
+@triton.jit
+def step(c, twice: tl.constexpr):
+    d = c + 1.0
+    al.copy_to(d, d + 1.0)
+    al.copy_to(c, d)
+    if twice:
+        return c
+
+"""
+
+
+def test_a_function_gives_back_what_it_writes() -> None:
+    """A block of the caller that a function writes must be returned; what is the function's own need not be."""
+    assert ran(f"{BLOCK}a = step(a, True)\na = step(a, True)\ntl.store(al.ref(y, (B,)), a)", WRITER) == [4] * 16
+    lines = report(f"{BLOCK}step(a, False)", WRITER).splitlines()
+    assert "step writes the block 'c', and its caller does not get what is written" in lines[0]
+    assert lines[1].strip() == "step(a, False)" and "return it" in lines[3]
+
+
 # (what it shows, body, what is stored to y)
 KEPT: list[tuple[str, str, list[float]]] = [
     ("what is copied to a block from outside", BLOCK + SCOPE + "al.copy_to(a, a + 1.0)\ntl.store(al.ref(y, (B,)), a)",
