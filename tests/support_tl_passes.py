@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from ahbmc.backend_sim.numerics.device import run_device
 from ahbmc.backend_sim.numerics.reference import run_reference
 from ahbmc.dialects.region import RegionOp
 from ahbmc.dialects.remarks import remarks
@@ -37,6 +38,8 @@ class Passed:
     module: ModuleOp
     difference: float
     outputs: tuple[Any, ...]
+    arguments: Sequence[Any] = ()
+    grid: Sequence[int] = (1,)
 
     @property
     def text(self) -> str:
@@ -50,6 +53,16 @@ class Passed:
     def notes(self, pass_name: str) -> list[tuple[str, str]]:
         """(outcome, reason) of what a pass remarked."""
         return [(r.outcome, r.reason) for r in remarks(self.module) if r.pass_name == pass_name]
+
+    def difference_of_commands(self) -> float:
+        """The greatest difference between any output and that of the commands under `fused`; NaN counts as infinite."""
+        specs = [entry.spec for entry in PIPELINES["fused"]]
+        run_pipeline(self.module, ",".join(specs[specs.index("match-recipes") + 1 :]))
+        copies = [v.copy() if hasattr(v, "shape") else v for v in self.arguments]
+        run_device(self.module, copies, self.grid)
+        found = [v.astype(np.float64) for v in copies if hasattr(v, "shape")]
+        gaps = [float(np.abs(a - b).max()) for a, b in zip(self.outputs, found, strict=True)]
+        return max(gaps) if all(np.isfinite(gaps)) else float("inf")
 
     @property
     def params(self) -> str:
@@ -79,7 +92,7 @@ def through_passes(
     for a, b, gap in zip(before, after, gaps, strict=True):
         gap[np.isnan(a) & np.isnan(b)] = 0.0
         gap[np.isnan(a) != np.isnan(b)] = np.inf
-    return Passed(module, max(float(gap.max()) for gap in gaps), tuple(before))
+    return Passed(module, max(float(gap.max()) for gap in gaps), tuple(before), values, grid)
 
 
 def _outputs(module: ModuleOp, values: Sequence[Any], grid: Sequence[int]) -> list[Any]:
