@@ -146,11 +146,17 @@ def test_a_spelling_of_the_online_softmax_matches(changes: Mapping[str, str], pa
     assert passed.text.count("tl.load_region") == 2 + ("load" in changes.get("mask", ""))
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["as it is", "base e", "scaled after the maximum", "scaled inside of the exponent", "weights alone guarded"]
-    + ["guarded against rows without a key"],
+CHOICES = (
+    "as it is",
+    "base e",
+    "scaled after the maximum",
+    "scaled inside of the exponent",
+    "weights alone guarded",
+    "guarded against rows without a key",
 )
+
+
+@pytest.mark.parametrize("name", CHOICES)
 def test_the_commands_of_each_choice_give_the_values(name: str) -> None:
     assert attention(ACCEPTED[name][0]).difference_of_commands() < 2e-3
 
