@@ -170,23 +170,32 @@ class _Reader:
         if not study.workloads:
             faults.append(Fault("a study has one workload or more", self.document.at("workloads").place,
                                 hint="write `workloads: {matmul: matmul.yaml}`"))  # fmt: skip
-        for name, given in study.workloads.items():
-            node = self.document.at("workloads", name)
-            each = given if isinstance(given, StudyWorkload) else StudyWorkload(given)
+        for key, name, each in self._named(study):
+            node = self.document.at("workloads", key)
+            if any(entry.name == name for entry in entries):
+                hint = "give them names: `workloads: {one: ..., other: ...}`"
+                faults.append(Fault(f"two workloads have the name `{name}`", node.place, hint=hint))
             file = self.path.parent / each.file
             if not file.is_file():
                 hint = f"the path is relative to {self.path.parent}/"
                 faults.append(Fault(f"there is no workload file {file}", node.at("file").place, hint=hint))
             if each.pipeline is not None:
                 faults += _pipeline_faults(each.pipeline, node.at("pipeline"))
-            entries.append(Entry(name, str(file), each.pipeline, self.texts(each.set, "workloads", name, "set")))
+            entries.append(Entry(name, str(file), each.pipeline, self.texts(each.set, "workloads", key, "set")))
         for i, pipeline in enumerate(study.pipelines):
             faults += _pipeline_faults(pipeline, self.document.at("pipelines", i))
         if faults:
             raise AhbmcError(*faults)
         return tuple(entries)
 
-    def texts(self, values: Mapping[str, Any], *where: str) -> tuple[str, ...]:
+    def _named(self, study: StudyFile) -> list[tuple[str | int, str, StudyWorkload]]:
+        """(key in the file, name, workload) of each workload; those of a list are named after their files."""
+        given = study.workloads
+        if isinstance(given, tuple):
+            return [(i, Path(file).stem, StudyWorkload(file)) for i, file in enumerate(given)]
+        return [(k, k, each if isinstance(each, StudyWorkload) else StudyWorkload(each)) for k, each in given.items()]
+
+    def texts(self, values: Mapping[str, Any], *where: str | int) -> tuple[str, ...]:
         """Values by path as `path=value`."""
         return tuple(self._text(path, value, self.document.at(*where, path)) for path, value in values.items())
 

@@ -34,7 +34,9 @@ class Study:
 
     @cached_property
     def has_several_pipelines(self) -> bool:
-        """Whether a workload ran under several; else its name tells the pipeline too."""
+        """Whether a workload ran under several; else its name, or a setting, tells the pipeline too."""
+        if "pipeline" in self.varying:
+            return False
         under: dict[str, set[str]] = {}
         for variant in self.variants:
             under.setdefault(variant.workload, set()).update({variant.pipeline} - {""})
@@ -55,4 +57,6 @@ class Study:
         pieces += [variant.pipeline] if self.has_several_pipelines else []
         pieces += [variant.point] if variant.point and without != POINT else []
         pieces += [f"{path}={variant.at(path)}" for path in self.varying if path != without]
-        return " ".join(pieces) or variant.pipeline
+        if pieces:
+            return " ".join(pieces)
+        return next((v.pipeline for v in self.variants if v.pipeline), "")  # one that is refused may not know its own

@@ -29,17 +29,18 @@ class Plot(Struct, frozen=True, forbid_unknown_fields=True):
     x: Annotated[
         str | None, Meta(description="the path of `set` that is the axis; default: `points`, else the last path")
     ] = None
-    y: Annotated[str | tuple[str, ...], Meta(description="figures by their keys in `run --json`, as `gemm.tflops`")] = (
-        "latency_ns"
-    )
+    y: Annotated[
+        str | Annotated[tuple[str, ...], Meta(min_length=1)],
+        Meta(description="figures by their keys in `run --json`, as `gemm.tflops`"),
+    ] = "latency_ns"
 
 
 class StudyFile(Struct, frozen=True, forbid_unknown_fields=True):
     """A study: every workload at every point, under each of the pipelines."""
 
     workloads: Annotated[
-        dict[str, str | StudyWorkload],
-        Meta(min_length=1, description="by name: a workload file, or a mapping with `file`"),
+        dict[str, str | StudyWorkload] | tuple[str, ...],
+        Meta(description="by name: a workload file, or a mapping with `file`; or a list of files, named after these"),
     ]
     pipelines: Annotated[
         tuple[str, ...], Meta(description="names or lists of passes; default: the pipeline of each workload")

@@ -113,6 +113,9 @@ def load(path: str | Path, overrides: Sequence[str] = (), sources: Sources | Non
     document = parse(text, str(path))
     if not isinstance(document.value, dict):
         raise fail(f"a workload file is a mapping of keys; found {document.kind}", document.place)
+    if "workloads" in document.value:
+        hint = f"`ahbmc study {path}` runs it"
+        raise fail(f"{path} is a study file; a workload file is needed", document.key_place("workloads"), hint=hint)
     document, machine_set = _with_overrides(document, overrides, sources)
     return _workload(path, document, machine_set, sources)
 

@@ -135,7 +135,29 @@ def test_pictures_of_a_study(tmp_path: Path, capsys: Capture) -> None:
     capsys.readouterr()
 
 
+def test_a_list_of_workloads_takes_the_names_of_its_files(tmp_path: Path, capsys: Capture) -> None:
+    found = studied(capsys, write(tmp_path, f"workloads: [{ADD}, {SOFTMAX}]\nset: {{machine.pe.math.lanes: 64}}\n"))
+    assert [v["workload"] for v in found["variants"]] == ["vector_add", "softmax"]
+
+
+def test_a_point_that_is_refused_is_a_gap_in_its_line(capsys: Capture) -> None:
+    """Also where the pipeline is that of the file, which a variant that fails early has not read."""
+    found = studied(capsys, str(SOFTMAX), "--set", "n_cols=64,oops,80")
+    (figure,) = found["figures"]
+    ((name, values),) = figure["lines"].items()
+    assert name == "auto" and values[1] is None and None not in (values[0], values[2])
+
+
+def test_the_pipeline_may_be_a_setting(capsys: Capture) -> None:
+    found = studied(capsys, str(SOFTMAX), "--set", "pipeline=primitive,composite", "--set", "n_cols=64,80")
+    assert list(found["figures"][0]["lines"]) == ["pipeline=primitive", "pipeline=composite"]
+    assert None not in [value for line in found["figures"][0]["lines"].values() for value in line]
+
+
 FAULTS = [
+    ("{workloads: []}", "a study has one workload or more"),
+    ("{workloads: [%s, %s]}", "two workloads have the name `softmax`"),
+    ("{workloads: {a: %s}, plot: {y: []}}", "`y` has 0 entries; allowed: 1 or more"),
     ("{workloads: {}}", "a study has one workload or more"),
     ("{workloads: {a: nowhere.yaml}}", "there is no workload file"),
     ("{workloads: {a: {file: %s, pipelin: fused}}}", "unknown key `pipelin` in `a`; allowed: file, pipeline, set"),
@@ -158,6 +180,12 @@ def test_what_is_wrong_with_a_study_file_is_said_at_its_place(
     err = capsys.readouterr().err
     assert said in err
     assert "hint: " in err and "study.yaml:1:" in err
+
+
+def test_a_study_file_is_no_workload(tmp_path: Path, capsys: Capture) -> None:
+    assert main(["run", write(tmp_path, STUDY)]) == 1
+    err = capsys.readouterr().err
+    assert "is a study file; a workload file is needed" in err and "hint: `ahbmc study " in err
 
 
 @pytest.mark.parametrize(
