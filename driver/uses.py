@@ -297,7 +297,7 @@ class _Walker:
         everything = frozenset[Source]().union(*(v.sources for v in (*values, *keywords.values())))
         if name in ("load", "store") or name.startswith("atomic_"):
             return self._access(name, first, values, keywords)
-        if name in ("make_block_ptr", "make_tensor_descriptor"):
+        if name in ("make_block_ptr", "make_tensor_descriptor", "ref"):
             self._uses.address(first)
             self._uses.mark(everything - first.bases, "integer")
             return Value(first.bases)

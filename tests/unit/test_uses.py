@@ -66,6 +66,7 @@ def guess_of(folder: Path, parameters: str, *body: str) -> Guess:
         (["b = tl.make_block_ptr(base=x, shape=(y,), strides=(1,), offsets=(0,), block_shape=(1,), order=(0,))",
           "tl.load(b)"], {"x": "*fp32", "y": "i32"}),
         (["x.store([0, y], tl.zeros([32, 32], tl.float32))"], {"x": "tensordesc<fp32[32, 32]>", "y": "i32"}),
+        (["tl.load(al.ref(pointer=x, shape=(32, 32), strides=(y, 1)))"], {"x": "*fp32", "y": "i32"}),
         (["tl.store(x + y * i, 1.0)"], {"x": "*fp32", "y": "i32"}),
         (["tl.store(x, tl.exp2(y))"], {"x": "*fp32", "y": "fp32"}),
         (["tl.dot(tl.load(x).to(tl.float16), tl.load(y))"], {"x": "*fp16", "y": "*fp16"}),
