@@ -42,6 +42,11 @@ class Study:
             under.setdefault(variant.workload, set()).update({variant.pipeline} - {""})
         return any(len(names) > 1 for names in under.values())
 
+    @property
+    def has_several_lines(self) -> bool:
+        """Whether several workloads or pipelines are compared at each point."""
+        return self.has_several_workloads or self.has_several_pipelines
+
     @cached_property
     def varying(self) -> tuple[str, ...]:
         """The paths of settings that have several values."""

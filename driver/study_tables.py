@@ -73,17 +73,18 @@ def _identity(study: Study) -> list[tuple[str, str, Callable[[Variant], str]]]:
 def _figures(study: Study) -> Table:
     names = ("latency ns", "change", "commands", "issue cycles", "HBM read B", "HBM written B")
     table = _table("Variants", study, *((name, "right") for name in names), ("check", "left"))
-    first = next(v.measured for v in study.variants if v.measured is not None)
+    first: dict[object, int] = {}  # what others are compared with: at each point, or of all points if there is one line
     for variant in study.variants:
         measured = variant.measured
         if measured is None:
             table.add_row(*_cells(variant, study), *[""] * len(names), Text(f"does not run: {variant.refusal}"))
             continue
         found = measured.summary
+        point = (variant.point, variant.settings) if study.has_several_lines else None
         table.add_row(
             *_cells(variant, study),
             ns(measured.latency_ps),
-            _relative(measured.latency_ps, first.latency_ps),
+            _relative(measured.latency_ps, first.setdefault(point, measured.latency_ps)),
             f"{found['commands']['total']:,}",
             f"{found['issue_cycles']:,}",
             f"{found['bytes']['hbm_read']:,}",
@@ -121,7 +122,7 @@ def _verdict(study: Study) -> str:
     right = [(v.measured.latency_ps, i, v) for i, v in enumerate(study.variants) if v.ran and v.measured is not None]
     if not right:
         return "No variant leaves the right values."
-    if study.plan.x is not None and (study.has_several_workloads or study.has_several_pipelines):
+    if study.plan.x is not None and study.has_several_lines:
         return _fastest_by_point(study, study.plan.x)
     latency, _, best = min(right)
     slowest, _, worst = max(right, key=lambda entry: (entry[0], -entry[1]))

@@ -111,6 +111,8 @@ def test_the_report_tables_figures_and_says_what_is_fastest_where(tmp_path: Path
     assert "\ncommands.total\n" in out
     assert re.search(r"\nworkload +point +latency ns", out)
     assert "Fastest over point: " in out
+    changes = re.findall(r"^(?:add|softmax) +(?:narrow|wide) +[\d.,]+ +(\S+%)", out, re.MULTILINE)
+    assert len(changes) == 4 and changes[0] == changes[2] == "0.0%" and "0.0%" not in (changes[1], changes[3])
 
 
 def test_csv_tells_workloads_and_points_apart(tmp_path: Path, capsys: Capture) -> None:
