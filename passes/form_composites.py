@@ -22,7 +22,8 @@ from .composites.gemm_choice import Choice, Stage, choose, factor_element
 from .composites.iteration_cost import single_ops_are_faster
 from .composites.loaded_ahead import InLoops, has_recipe, loaded_ahead, loop_of
 from .composites.operand_loads import absorb, drop_zero_accumulator
-from .composites.stage_operands import single_ops, stage_gemm
+from .composites.shared_operand import choose_together, groups_of
+from .composites.stage_operands import single_ops, stage_gemm, stage_in_pieces
 from .composites.tile_ops import TileOps, captured, ops_of, ops_on, tile_region
 
 When = Literal["always", "auto"]
@@ -66,9 +67,27 @@ class FormCompositesPass(ModulePass):
         machine = machine_of(op)
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
             products = [each for each in function.walk() if isinstance(each, tl.DotOp | tl.GemmOp)]
-            for product in products:
-                if not isinstance(product.parent_op(), tl.CompositeOp):
-                    self._form(product, machine)
+            for group in groups_of([p for p in products if not isinstance(p.parent_op(), tl.CompositeOp)]):
+                if not self._form_together(group, machine):
+                    for product in group:
+                        self._form(product, machine)
+
+    def _form_together(self, group: Sequence[tl.DotOp | tl.GemmOp], machine: Machine) -> bool:
+        """Form composites over pieces of K of several GEMMs that share an operand, if that is cheaper."""
+        gemms = [each for each in group if isinstance(each, tl.GemmOp)]
+        if len(gemms) < 2 or self.in_loops != "load" or self.stage != "auto":
+            return False
+        if str(factor_element(gemms[0])) not in GEMM_ELEMENTS:
+            return False
+        choice = choose_together(gemms, machine, weigh_single=self.when == "auto")
+        if choice is None:
+            return False
+        for gemm in gemms:
+            remark(gemm, self.name, "composite", "formed", choice.reason)
+            drop_zero_accumulator(gemm)
+        for part in stage_in_pieces(gemms, choice.staged, choice.chunk):
+            _wrap(part, part.a, part.b, None, choice)
+        return True
 
     def _form(self, product: tl.DotOp | tl.GemmOp, machine: Machine) -> None:
         element = str(factor_element(product))

@@ -51,7 +51,8 @@ class Choice:
     piece where they are not all of K; `at_once`: the operands whose ops are done to the whole staged block and not to
     its tiles.
 
-    `refused` says why an operand that the user wants staged is not; `reason` goes into the remark.
+    `refused` says why an operand that the user wants staged is not; `reason` goes into the remark; `ps` is the
+    estimate, where there is one.
     """
 
     staged: tuple[str, ...] = ()
@@ -61,6 +62,7 @@ class Choice:
     single: bool = False
     reason: str = ""
     refused: str = ""
+    ps: int = 0
 
     def with_staged(self, more: Sequence[str]) -> Choice:
         """The same with the operands `more` staged too, each as one block."""
@@ -79,20 +81,19 @@ def choose(
     else:
         choice = _choose_gemm(product, machine, wanted, ahead)
     if weigh_single:
-        cases, in_loop = _cases(product, machine), _in_loop(product)
+        cases, in_loop = cases_of(product, machine), _in_loop(product)
         # In a loop what is staged may be loaded early, and PE_CPU waits for it no longer than for a stream, unless the
         # product waits for another one that it is added to.
         overlaps = in_loop and product.acc is None
         ways = [choice, replace(choice, staged=choice.at_once)] if overlaps else [choice]
         composite = min(
-            _mean_ps(cases, lambda facts, c=each: _choice_ps(c, facts, product, machine, in_loop=in_loop))
+            mean_ps(cases, lambda facts, c=each: _choice_ps(c, facts, product, machine, in_loop=in_loop))
             for each in ways
         )
-        single = _mean_ps(cases, lambda facts: single_gemm_ps(machine, facts))
+        single = mean_ps(cases, lambda facts: single_gemm_ps(machine, facts))
         if single < composite:
-            return Choice(
-                single=True, reason=f"single ops take about {single // 1000} ns, a composite {composite // 1000}"
-            )
+            reason = f"single ops take about {single // 1000} ns, a composite {composite // 1000}"
+            return Choice(single=True, reason=reason, ps=single)
     return choice if choice.reason else replace(choice, reason=_reason(choice.staged, choice.at_once))
 
 
@@ -150,7 +151,7 @@ def _choose_dot(dot: tl.DotOp, machine: Machine, wanted: Stage | None) -> Choice
     forced = [n for n in "ab" if streamable(dot, ops[n].source) is not None]
     if wanted is not None:
         return Choice(tuple(n for n in "ab" if n in forced or n == wanted))
-    cases = _cases(dot, machine)
+    cases = cases_of(dot, machine)
     with_ops = [n for n in "ab" if ops[n].ops]
     # Streaming stands first and wins a tie: it overlaps with what is issued before. So do ops on tiles.
     options = [
@@ -160,7 +161,7 @@ def _choose_dot(dot: tl.DotOp, machine: Machine, wanted: Stage | None) -> Choice
     ]
     return min(
         dict.fromkeys(options),
-        key=lambda each: _mean_ps(cases, lambda facts: _choice_ps(each, facts, dot, machine)),
+        key=lambda each: mean_ps(cases, lambda facts: _choice_ps(each, facts, dot, machine)),
     )
 
 
@@ -177,10 +178,10 @@ def _choose_gemm(gemm: tl.GemmOp, machine: Machine, wanted: Stage | None, ahead:
     if (tiles := gemm.tiles) is not None:
         found += [replace(c, at_once=c.staged) for c in found if any(ops_on(tiles, n) for n in c.staged)]
     elif ahead:
-        found += _in_pieces(gemm, machine)
-    cases = _cases(gemm, machine)
+        found += pieces_of(gemm, machine)
+    cases = cases_of(gemm, machine)
     return _cheapest(
-        found, [_mean_ps(cases, lambda facts, c=each: _choice_ps(c, facts, gemm, machine)) for each in found]
+        found, [mean_ps(cases, lambda facts, c=each: _choice_ps(c, facts, gemm, machine)) for each in found]
     )
 
 
@@ -195,15 +196,18 @@ def _cheapest(found: Sequence[Choice], costs: Sequence[int]) -> Choice:
     others = ", ".join(f"{what} {ps // 1000:,}" for what, (ps, _) in best.items() if what != least)
     pieces = f", {choice.chunk} lanes of K at a time" if choice.pieces else ""
     how = _reason(choice.staged, choice.at_once) + pieces
-    return replace(choice, reason=f"{how}: about {cost // 1000:,} ns{f' ({others})' if others else ''}")
+    reason = f"{how}: about {cost // 1000:,} ns{f' ({others})' if others else ''}"
+    return replace(choice, reason=reason, ps=cost)
 
 
-def _in_pieces(gemm: tl.GemmOp, machine: Machine) -> list[Choice]:
-    """Pieces of both operands in TCM, in all sizes that fit beside what lives."""
+def pieces_of(gemm: tl.GemmOp, machine: Machine, shared: int = 0) -> list[Choice]:
+    """Pieces of both operands in TCM, in all sizes that fit beside what lives; also those of `shared` more products
+    like this one, of which one operand is shared.
+    """
     k, tile_k = k_bound(gemm) or 0, machine.pe.gemm.tile[1]
     rows, columns = shape_of(gemm.result.type)
     a_width, b_width = (element_bytes(operand_element(v.type)) for v in (gemm.a, gemm.b))
-    lane_bytes = rows * a_width + columns * b_width
+    lane_bytes = rows * a_width + columns * b_width + shared * max(rows * a_width, columns * b_width)
     room = machine.pe.tcm.scratch_bytes - live_bytes(_function_of(gemm), gemm)
     chunks = [tile_k << n for n in range(max(k // tile_k, 1).bit_length())]
     return [Choice(("a", "b"), chunk=c, pieces=True) for c in chunks if c < k and BLOCKS_AHEAD * c * lane_bytes <= room]
@@ -239,15 +243,15 @@ def k_bound(gemm: tl.GemmOp) -> int | None:
     return max(min(known), 1) if known else None
 
 
-_Cases: TypeAlias = list[tuple[GemmFacts, int]]
+Cases: TypeAlias = list[tuple[GemmFacts, int]]
 """The products of the programs of a launch: of whole blocks and of blocks at edges, each with how many there are."""
 
 
-def _mean_ps(cases: _Cases, cost: Callable[[GemmFacts], int]) -> int:
+def mean_ps(cases: Cases, cost: Callable[[GemmFacts], int]) -> int:
     return sum(cost(facts) * count for facts, count in cases) // sum(count for _, count in cases)
 
 
-def _cases(product: tl.DotOp | tl.GemmOp, machine: Machine) -> _Cases:
+def cases_of(product: tl.DotOp | tl.GemmOp, machine: Machine) -> Cases:
     """What the cost model wants to know about a product whose operands are all streamed that can be."""
     facts, (rows, columns), ops = _facts(product, machine), shape_of(product.result.type)[-2:], ops_of(product)
     return [

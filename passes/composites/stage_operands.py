@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IntegerAttr, LocationAttr, TensorType, i64
+from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...backend_sim.target.machine import Machine
@@ -26,7 +26,7 @@ def stage_gemm(gemm: tl.GemmOp, choice: Choice) -> Sequence[tl.GemmOp | tl.DotOp
         make = _Maker(gemm)
         zero, size = make.constant(0), make.constant(choice.chunk)
         return [make.piece(gemm, names, zero, size, choice.chunk, gemm.acc, at_once=choice.at_once, replaces=gemm)]
-    return _in_pieces(gemm, names, choice.chunk)
+    return stage_in_pieces([gemm], names, choice.chunk)
 
 
 def _operand(gemm: tl.GemmOp, name: str) -> SSAValue:
@@ -36,9 +36,10 @@ def _operand(gemm: tl.GemmOp, name: str) -> SSAValue:
 class _Maker:
     """Inserts ops before one op, with the location of the GEMM."""
 
-    def __init__(self, before: Operation, location: LocationAttr | None = None):
+    def __init__(self, before: Operation):
         self.before = before
-        self.location = location or before.location
+        self.location = before.location
+        self._loaded: dict[tuple[SSAValue, SSAValue], SSAValue] = {}
 
     def insert_op(self, op: Operation) -> Operation:
         op.location = self.location
@@ -54,13 +55,16 @@ class _Maker:
         return self.insert(arith.ConstantOp(IntegerAttr(value, i64)))
 
     def load(self, gemm: tl.GemmOp, name: str, start: SSAValue, size: SSAValue, chunk: int) -> SSAValue:
-        """`chunk` lanes of K of an operand as a block."""
+        """`chunk` lanes of K of an operand as a block; one that is there already is not read again."""
         value = _operand(gemm, name)
+        if (value, start) in self._loaded:
+            return self._loaded[value, start]
         region = self.insert(CutOp(value, start, size, K_AXIS[name]))
         rows, columns = shape_of(gemm.result.type)
         shape = [rows, chunk] if name == "a" else [chunk, columns]
         loaded = self.insert(tl.LoadRegionOp(region, TensorType(operand_element(value.type), shape)))
         loaded.name_hint = value.name_hint or name
+        self._loaded[value, start] = loaded
         return loaded
 
     def piece(
@@ -102,24 +106,26 @@ class _Maker:
         return made
 
 
-def _in_pieces(gemm: tl.GemmOp, names: Sequence[str], chunk: int) -> list[tl.GemmOp | tl.DotOp]:
-    """A loop over all pieces but the last, which stands after it, so that what follows the GEMM can join its
-    composite.
+def stage_in_pieces(gemms: Sequence[tl.GemmOp], names: Sequence[str], chunk: int) -> list[tl.GemmOp | tl.DotOp]:
+    """A loop over all pieces but the last of GEMMs over one K, what they share being read once. The last pieces stand
+    after it, so that what follows a GEMM can join its composite.
     """
-    make = _Maker(gemm)
+    make = _Maker(gemms[-1])
     size = make.constant(chunk)
     last = make.insert(
-        arith.SubiOp(make.insert(arith.MaxSIOp(_count(make, gemm, size), make.constant(1))), make.constant(1))
+        arith.SubiOp(make.insert(arith.MaxSIOp(_count(make, gemms[0], size), make.constant(1))), make.constant(1))
     )
-    inner: list[tl.GemmOp | tl.DotOp] = []
+    made: list[tl.GemmOp | tl.DotOp] = []
 
-    def piece(inside: _Maker, start: SSAValue, total: SSAValue) -> SSAValue:
-        inner.append(inside.piece(gemm, names, start, size, chunk, total))
-        return inner[0].result
+    def pieces(inside: _Maker, start: SSAValue, totals: Sequence[SSAValue]) -> list[SSAValue]:
+        made.extend(inside.piece(g, names, start, size, chunk, t) for g, t in zip(gemms, totals, strict=True))
+        return [each.result for each in made]
 
-    total = _loop(make, gemm, last, size, piece)
+    totals = _loop(make, gemms, last, size, pieces)
     start = make.insert(arith.MuliOp(last, size))
-    return [*inner, make.piece(gemm, names, start, size, chunk, total, replaces=gemm)]
+    for gemm, total in zip(gemms, totals, strict=True):
+        made.append(make.piece(gemm, names, start, size, chunk, total, replaces=gemm))
+    return made
 
 
 def single_ops(gemm: tl.GemmOp, machine: Machine) -> None:
@@ -128,14 +134,14 @@ def single_ops(gemm: tl.GemmOp, machine: Machine) -> None:
     block_k = own_block_k(gemm, machine.pe.gemm.tile[1])
     size = make.constant(block_k)
 
-    def block(inside: _Maker, start: SSAValue, total: SSAValue) -> SSAValue:
+    def block(inside: _Maker, start: SSAValue, totals: Sequence[SSAValue]) -> list[SSAValue]:
         a, b = (inside.load(gemm, name, start, size, block_k) for name in ("a", "b"))
         if gemm.tiles is not None:
             a = do_to_block(gemm.tiles, "a", a, inside.insert_op)
             b = do_to_block(gemm.tiles, "b", b, inside.insert_op)
-        return inside.insert(tl.DotOp(a, b, total, gemm.result.type.element_type))
+        return [inside.insert(tl.DotOp(a, b, totals[0], gemm.result.type.element_type))]
 
-    total = _loop(make, gemm, _count(make, gemm, size), size, block)
+    [total] = _loop(make, [gemm], _count(make, gemm, size), size, block)
     total.name_hint = gemm.result.name_hint
     gemm.result.replace_all_uses_with(total)
     gemm.detach()
@@ -152,23 +158,25 @@ def _count(make: _Maker, gemm: tl.GemmOp, size: SSAValue) -> SSAValue:
 
 def _loop(
     make: _Maker,
-    gemm: tl.GemmOp,
+    gemms: Sequence[tl.GemmOp],
     count: SSAValue,
     size: SSAValue,
-    body: Callable[[_Maker, SSAValue, SSAValue], SSAValue],
-) -> SSAValue:
-    """`body(maker, start, sum)` for each of `count` pieces of `size` lanes; the last sum. It starts from the GEMM's
-    accumulator.
+    body: Callable[[_Maker, SSAValue, Sequence[SSAValue]], Sequence[SSAValue]],
+) -> Sequence[SSAValue]:
+    """`body(maker, start, sums)` for each of `count` pieces of `size` lanes; the last sums. They start from the
+    accumulators of the GEMMs.
     """
-    kind = gemm.result.type
-    init = gemm.acc
-    if init is None:
-        init = make.insert(tl.SplatOp(zero_of(kind.element_type, make.insert_op), shape_of(kind)))
-    block = Block(arg_types=[i64, kind])
-    end = scf.YieldOp(block.args[1])
-    end.location = gemm.location
+    inits = [gemm.acc or _zero(make, gemm) for gemm in gemms]
+    block = Block(arg_types=[i64, *(init.type for init in inits)])
+    end = scf.YieldOp(*block.args[1:])
+    end.location = make.location
     block.add_op(end)
-    inside = _Maker(end, gemm.location)
+    inside = _Maker(end)
     start = inside.insert(arith.MuliOp(block.args[0], size))
-    end.operands[0] = body(inside, start, block.args[1])
-    return make.insert(scf.ForOp(make.constant(0), count, make.constant(1), [init], block))
+    end.operands = body(inside, start, block.args[1:])
+    return make.insert_op(scf.ForOp(make.constant(0), count, make.constant(1), inits, block)).results
+
+
+def _zero(make: _Maker, gemm: tl.GemmOp) -> SSAValue:
+    kind = gemm.result.type
+    return make.insert(tl.SplatOp(zero_of(kind.element_type, make.insert_op), shape_of(kind)))

@@ -6,8 +6,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from ahbmc.driver.run import run_workload
+from support_kernels import case_of_body, check_values
+from support_values import random_array
 
 MATMUL = Path(__file__).parents[2] / "examples" / "matmul.yaml"
 # (M, N, K), (BLOCK_M, BLOCK_N): square and flat blocks, edges of all kinds, one row.
@@ -52,3 +55,30 @@ def test_a_stream_is_read_again_for_every_tile_of_the_other_operand(stage: str, 
     """A block of 128 x 64 has 4 x 2 tiles of the output: A is read N / 32 times and B M / 32 times."""
     read = summary((128, 64, 512), (128, 64), "composite", stage)["bytes"]["hbm_read"]
     assert read == (times_a * 128 * 512 + times_b * 512 * 64) * 2
+
+
+TWO_OF_ONE = """
+om = tl.arange(0, 64)
+on = tl.arange(0, 64)
+ok = tl.arange(0, 64)
+u = tl.zeros((64, 64), tl.float32)
+w = tl.zeros((64, 64), tl.float32)
+for k in range(0, K, 64):
+    kk = k + ok
+    x = tl.load(a + om[:, None] * K + kk[None, :], mask=(om[:, None] < M) & (kk[None, :] < K), other=0.0)
+    at = kk[:, None] * N + on[None, :]
+    inside = (kk[:, None] < K) & (on[None, :] < N)
+    u = tl.dot(x, tl.load(b + at, mask=inside, other=0.0), u)
+    w = tl.dot(x, tl.load(c + at, mask=inside, other=0.0), w)
+tl.store(o + om[:, None] * N + on[None, :], u - 2 * w, mask=(om[:, None] < M) & (on[None, :] < N))
+"""
+
+
+def test_two_products_of_one_operand_in_pieces() -> None:
+    """Values through every pass, the last piece being shorter than the others."""
+    m, n, k = 60, 50, 300
+    a, b, c = random_array([m, k], "fp16", 1), random_array([k, n], "fp16", 2), random_array([k, n], "fp16", 3)
+    arguments = {"a": a, "b": b, "c": c, "o": np.zeros((m, n), np.float32), "M": m, "N": n, "K": k}
+    case = case_of_body(TWO_OF_ONE, arguments)
+    wanted = a.astype(np.float32) @ (b.astype(np.float32) - 2 * c.astype(np.float32))
+    check_values(case, {"o": wanted}, ("auto",))
