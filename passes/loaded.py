@@ -2,7 +2,7 @@
 `--load-recipe FILE.py`.
 
 A file of a pass is as one of `passes/`: `fold_scale.py` holds the class `FoldScalePass` with `name = "fold-scale"`; a
-file of recipes holds values of `passes.recipes.Recipe`. They are executed, as any Python file that is imported; kernels
+file of recipes holds values of `passes.recipe.Recipe`. They are executed, as any Python file that is imported; kernels
 and workloads never are, and so neither names such a file.
 """
 
@@ -61,14 +61,15 @@ def load_recipes(file: str | Path, place: Place | None = None) -> list[str]:
 
     `place` is where the user names the file. Raises AhbmcError for whatever is wrong with it.
     """
-    from .recipes import OWN, RECIPES, Recipe
+    from .recipe import Recipe
+    from .recipes import OWN, RECIPES
 
     path = Path(file)
     module = _execute(path, _read(path, place))
     found = {value.name: value for value in module.__dict__.values() if isinstance(value, Recipe)}
     whole = Place(str(path), 1, 1)
     if not found:
-        raise fail("there is no recipe in this file", whole, hint="give a name of the file a Recipe of passes.recipes")
+        raise fail("there is no recipe in this file", whole, hint="give a name of the file a Recipe of passes.recipe")
     taken = [name for name in found if name in RECIPES and name not in OWN]
     if taken:
         raise fail(f"there is a recipe '{taken[0]}' already", whole, hint="give yours another name")

@@ -154,7 +154,7 @@ def test_debugging_shows_the_traceback(
 
 
 RECIPE = """\
-from ahbmc.passes.recipes import Operand, Recipe, Row, Scratch
+from ahbmc.passes.recipe import Operand, Recipe, Row, Scratch
 
 DOUBLED = Recipe(
     name="doubled",

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 import runline
 from ahbmc.driver import main, opt
+from ahbmc.driver.outermost import CHECK_FAILED
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "write_a_pass.md"
@@ -50,6 +51,8 @@ def shown(command: str) -> str:
     for stage in stages:
         name, *arguments = stage
         result = runline.run_stage(name, [word for word in arguments if word != "2>&1"], TOOLS, text)
+        if name in TOOLS and result.code not in (0, CHECK_FAILED):
+            pytest.fail(f"$ {command}\n{result.err}")
         text = result.out + (result.err if "2>&1" in stage or stage is stages[-1] else "")
     if target is None:
         return "".join(line.rstrip() + "\n" for line in text.rstrip().splitlines())
