@@ -61,7 +61,8 @@ OWN: tuple[Syntax, ...] = (
         "a = tl.load(al.ref(x, (8, 40)))\nw = al.ref(x, (40, 16))\n"
         'al.composite(op="gemm", a=a, b=w, out=al.ref(o, (8, 16)), epilogue=[{"op": "scale", "by": 0.5}])',
         "one composite command; blocks lie in TCM, regions are streamed. `out`: a region; a block, which is written in "
-        "place; or left out: the result is a new block, which the call gives. Epilogue: "
+        "place; or left out: the result is a new block, which the call gives. Ops of the epilogue run on each output "
+        'tile, or at the end with `"scope": "once"`: '
         + ", ".join(f"`{name}`" for name in (*EPILOGUE, *recipes_of("epilogue"))),
     ),
     Syntax(

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Block, SSAValue
+from xdsl.dialects.builtin import TensorType, UnitAttr
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir import Region as Body
 
 from ..dialects import tl
@@ -27,7 +27,7 @@ from .values import Entry, Item, Record, Region, Value, Written, describe
 
 Head = Literal["gemm", "math"]
 _HEADS: Mapping[str, Head] = {"gemm": "gemm", "math": "math"}
-_SCOPES: Mapping[Head, str] = {"gemm": "output_tile", "math": "once"}
+_SCOPES: Mapping[Head, tuple[str, ...]] = {"gemm": ("output_tile", "once"), "math": ("once",)}
 
 
 # Ops on the running tile --------------------------------------------------------------------------
@@ -114,7 +114,7 @@ class _Body:
     def recipe(self, record: Record, name: str, *, dtype: DType | None = None, tile: Value | None = None) -> Value:
         """The primary output of a recipe: what the GEMM takes as its a, whose b has type `dtype`, or the next tile."""
         contract = contract_of(name)
-        check_entries(self.emit, record, name, contract.given, contract.scope, contract.choices)
+        check_entries(self.emit, record, name, contract.given, (contract.scope,), contract.choices)
         operands = contract.operands_of(self.emit, record, tile)
         if tile is not None:
             self.now[tile.ssa] = tile.ssa
@@ -159,10 +159,8 @@ class _Body:
             raise emit.fail(
                 "two GEMMs in one composite, which has one at most", "issue a second al.composite", site=record.site
             )
-        if self.ended is not None:
-            message = f"{name} after {self.ended}, which runs once at the end, on the output as it is then"
-            raise emit.fail(message, f"put it before {self.ended}", site=record.site)
         if name in recipes_of("epilogue"):
+            self._check_order(record, name, contract_of(name).scope)
             return self.recipe(record, name, tile=tile)
         every = (*EPILOGUE, *recipes_of("epilogue"))
         if name in recipes():
@@ -171,7 +169,9 @@ class _Body:
         if name not in EPILOGUE:
             raise unknown(emit, record, "op", name, every)
         taken = {"cast": "to", "relu": None}.get(name, _OPS[name].operand if name in _OPS else None)
-        check_entries(emit, record, name, () if taken is None else (taken,), _SCOPES[self.head])
+        scopes = ("output_tile",) if name == "cast" and self.head == "gemm" else _SCOPES[self.head]
+        scope = check_entries(emit, record, name, () if taken is None else (taken,), scopes)
+        self._check_order(record, name, scope)
         if name == "cast":
             return self._cast(record.entries["to"], tile)
         other = tile
@@ -181,7 +181,18 @@ class _Body:
             assert isinstance(tile.element, DType)
             other = self.value(emit.constant(0, tile.element, tile.shape))
         with emit.inside(self.block):
-            return at(emit, record, lambda: _OPS["max" if name == "relu" else name].make(emit, tile, other))
+            made = at(emit, record, lambda: _OPS["max" if name == "relu" else name].make(emit, tile, other))
+        if self.head == "gemm" and scope == "once":
+            assert isinstance(made.ssa.owner, Operation)
+            made.ssa.owner.attributes[tl.ONCE] = UnitAttr()
+            self.ended = name
+        return made
+
+    def _check_order(self, record: Record, name: str, scope: str) -> None:
+        """What runs once after a GEMM comes last."""
+        if self.head == "gemm" and self.ended is not None and scope != "once":
+            message = f"{name} after {self.ended}, which runs once at the end, on the output as it is then"
+            raise self.emit.fail(message, f"put it before {self.ended}", site=record.site)
 
     def _cast(self, entry: Entry, tile: Value) -> Value:
         dtype = entry.item
@@ -215,9 +226,12 @@ class _Body:
                 f"'out' has the shape {list(out.shape)}, the result {list(tile.shape)}", "give an output of this shape"
             )
         plain = tile.ssa in self.block.args  # nothing has been made of the block of a MATH composite
-        if out is not None and self.ended is not None and (plain or out.element != tile.element):
-            why, hint = ("makes none", "leave it out") if plain else ("reads it", f"give one of type {tile.element}")
-            raise TypeFault(f"'out' of a composite that ends in {self.ended}, which {why}", hint)
+        at_end = self.ended if self.head == "gemm" else None
+        if at_end is not None and out is not None and (isinstance(out, Region) or out.element != tile.element):
+            message = f"'out' is {describe(out)}, and {at_end} runs once on the output, in TCM and as {tile.element}"
+            raise TypeFault(message, f"give a block of {tile.element}, or leave 'out' out, and store it afterwards")
+        if plain and out is not None:
+            raise TypeFault(f"an 'out', but {self.ended} makes none", "leave it out")
         # What a recipe writes, but for the block that the tile goes to.
         beside = [
             e

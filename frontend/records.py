@@ -39,17 +39,27 @@ def unknown(emit: Emitter, record: Record, what: str, name: str, names: Iterable
 
 
 def check_entries(
-    emit: Emitter, record: Record, name: str, needed: tuple[str, ...], scope: str, choices: Iterable[str] = ()
-) -> None:
-    """Refuse operands that an op does not have, and those that are missing; `choices` may be left out."""
+    emit: Emitter,
+    record: Record,
+    name: str,
+    needed: tuple[str, ...],
+    scopes: tuple[str, ...],
+    choices: Iterable[str] = (),
+) -> str:
+    """Refuse operands that an op does not have, and those that are missing; `choices` may be left out. Returns the
+    scope, the first of `scopes` if none is given.
+    """
+    scope = scopes[0]
     takes = f"{name} takes {', '.join(repr(n) for n in needed)}" if needed else f"{name} takes no operand"
     for given, entry in record.entries.items():
         if given == "scope":
-            if known(entry.item) != scope:
-                hint = f"leave 'scope' out: here it is '{scope}'"
+            scope = str(known(entry.item))
+            if scope not in scopes:
+                hint = f"here it is {' or '.join(repr(s) for s in scopes)}"
                 raise emit.unsupported(f"{name} with scope {describe(entry.item)}", hint, site=entry.site)
         elif given != "op" and given not in (*needed, *choices):
             raise emit.fail(f"{name} has no operand '{given}'", takes, site=entry.site)
     for missing in needed:
         if missing not in record.entries:
             raise emit.fail(f"{name} needs an operand '{missing}'", takes, site=record.site)
+    return scope

@@ -20,11 +20,12 @@ from .blocks import (
     SplatOp,
     TransOp,
 )
-from .composite import CompositeOp, RecipeOp, YieldOp
+from .composite import ONCE, CompositeOp, RecipeOp, YieldOp
 from .compute import CastOp, CmpOp, DotOp, GemmOp, ReduceOp, RemfOp, SelectOp, UmulhiOp
 from .memory import AddPtrOp, CopyToOp, CyclesOp, LoadOp, LoadRegionOp, PtrCastOp, StoreOp, StoreRegionOp, WaitOp
 
 __all__ = [
+    "ONCE",
     "TL",
     "AddPtrOp",
     "AtomicOp",

@@ -41,6 +41,9 @@ from .compute import DotOp, GemmOp
 
 STAGES = ("a", "b", "none")
 
+ONCE = "ahbm.once"
+"""The attribute of a lane-by-lane op after the product that runs once, on the whole output, when it is stored."""
+
 
 @irdl_op_definition
 class YieldOp(IRDLOperation):

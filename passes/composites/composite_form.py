@@ -163,7 +163,8 @@ def _take_step(op: tl.CompositeOp, form: CompositeForm, at: Operation, number: M
     if RUNNING_TILE in operands and is_output_conversion(at):
         return RUNNING_TILE
     out = None if on_tile else _new_value(op, form, at.results[0])
-    form.steps.append(Step(math_kind(at), operands, step_extras(at), out))
+    steps = form.after if on_tile and tl.ONCE in at.attributes else form.steps
+    steps.append(Step(math_kind(at), operands, step_extras(at), out))
     return RUNNING_TILE if out is None else out
 
 
@@ -221,9 +222,7 @@ def specs_of(form: CompositeForm, out: int, numbers: Sequence[int]) -> list[ahbm
     that the tile goes to.
     """
 
-    def spec(step: Step, scope: ahbm.Scope) -> ahbm.SpecAttr:
-        # What comes at the end takes the tile as it was stored.
-        tile = out if step in form.after else RUNNING_TILE
+    def spec(step: Step, scope: ahbm.Scope, tile: int = RUNNING_TILE) -> ahbm.SpecAttr:
         operands = [tile if n == RUNNING_TILE else numbers[n] for n in step.operands]
         made = out if step.out is None else numbers[step.out]
         return ahbm.SpecAttr(step.kind, scope, operands, made, dict(step.extras))
@@ -237,7 +236,8 @@ def specs_of(form: CompositeForm, out: int, numbers: Sequence[int]) -> list[ahbm
         *(spec(step, ahbm.Scope.K_TILE) for step in form.on_tiles),
         gemm,
         *(spec(step, ahbm.Scope.OUTPUT_TILE) for step in form.steps),
-        *(spec(step, ahbm.Scope.ONCE) for step in form.after),
+        # What comes at the end takes the tile as it was stored.
+        *(spec(step, ahbm.Scope.ONCE, out) for step in form.after),
     ]
 
 

@@ -88,6 +88,11 @@ CASES: list[tuple[str, str, Callable[[Mapping[str, Array]], Mapping[str, Array]]
     ("log-sum-exp of a block",
      f"{HEAD}{STATE}    s = {SCALED}])\n    al.composite(op=\"math\", a=s, epilogue=[{LSE.format('e')}])\n{STORED}",
      _merged(np.e)),
+    ("ops at the end, around a recipe",
+     f"{HEAD}{STATE}    s = {SCALED}, {{\"op\": \"exp\", \"scope\": \"once\"}}, {{\"op\": \"log\", \"scope\": "
+     f"\"once\"}}, {LSE.format('e')}, {{\"op\": \"add\", \"other\": 1.0, \"scope\": \"once\"}}])\n"
+     f"    tl.store(al.ref(y, (24, 56)), s)\n{STORED}",
+     lambda g: {**_merged(np.e)(g), "y": _scores(g) + 1}),
     ("gelu of a block",
      f"{HEAD}    s = {SCALED}])\n    al.composite(op=\"math\", a=s, out=s, epilogue=[{{\"op\": \"linear_gelu\"}}])\n"
      "    tl.store(al.ref(y, (24, 56)), s)\n", lambda g: {"y": _gelu(_scores(g))}),

@@ -7,6 +7,7 @@
 
 # RUN: ahbmc-opt %s --kernel merged --arg x=*fp16 --arg w=*fp16 --arg y=*fp32 | filecheck %s --check-prefix=MERGE
 # RUN: ahbmc-opt %s --kernel merged --arg x=*fp16 --arg w=*fp16 --arg y=*fp32 -p auto | filecheck %s --check-prefix=ROWS
+# RUN: ahbmc-opt %s --kernel at_end --arg x=*fp32 -p fused | filecheck %s --check-prefix=END
 
 # Composites that are written out: what they compute is their body, and every pipeline issues them as they stand.
 import triton
@@ -108,3 +109,22 @@ def merged(x, w, y):
         )
     tl.store(al.ref(y, (24, 56)), o)
     tl.store(al.ref(y + 2000, (24,)), l)
+
+
+# Scopes: an op runs on each output tile, or once when all of them are stored, on the output itself.
+# END-LABEL: func.func @at_end
+# END: specs = [#ahbm.spec<"gemm", k_tile, [0, 0], 2>, #ahbm.spec<"exp", output_tile, [-1], 2>, #ahbm.spec<"exp", once, [2], 2>, #ahbm.spec<"add", once, [2, 1], 2>], writes = array<i64: 2>
+# END: output {
+# END: pe.store
+# END: pe.once {spec = 2 : i64}
+# END: pe.once {spec = 3 : i64}
+@triton.jit
+def at_end(x):
+    a = tl.load(al.ref(x, (24, 24)))
+    b = al.composite(
+        op="gemm",
+        a=a,
+        b=a,
+        epilogue=[{"op": "exp"}, {"op": "exp", "scope": "once"}, {"op": "add", "other": 1.0, "scope": "once"}],
+    )
+    tl.store(al.ref(x, (24, 24)), b)
