@@ -30,6 +30,7 @@ PASS_NAMES = (
     "raise-regions",
     "drop-dead-iter-args",
     "fold-batches",
+    "split-batches",
     "raise-k-loops",
     "shrink-regions",
     "match-recipes",

@@ -68,6 +68,7 @@ _AHEAD: tuple[Entry, ...] = (
 
 _GEMMS: tuple[Entry, ...] = (
     Entry("fold-batches", "before it, as one product with more rows is a GEMM and a batch of products is none"),
+    Entry("split-batches", "what cannot be folded: each product can be a GEMM, a batch cannot"),
     Entry("raise-k-loops", "a loop that only accumulates is one GEMM, whose operands stream"),
     Entry("canonicalize", "takes out the loads whose loops are gone"),
     Entry("cse", "operands of a GEMM share their scalars"),

@@ -81,7 +81,7 @@ def choose(
     else:
         choice = _choose_gemm(product, machine, wanted, ahead)
     if weigh_single:
-        cases, in_loop = cases_of(product, machine), _in_loop(product)
+        cases, in_loop = cases_of(product, machine), _in_loop(product) or _has_neighbour(product)
         # In a loop what is staged may be loaded early, and PE_CPU waits for it no longer than for a stream, unless the
         # product waits for another one that it is added to.
         overlaps = in_loop and product.acc is None
@@ -143,6 +143,35 @@ def _in_loop(op: Operation) -> bool:
     while at is not None and not isinstance(at, scf.ForOp):
         at = at.parent_op()
     return at is not None
+
+
+def _has_neighbour(product: Operation) -> bool:
+    """Whether the block has another product that neither waits for this one nor this one for it: they overlap as the
+    iterations of a loop do.
+    """
+    before, after = _reached(product, backwards=True), _reached(product, backwards=False)
+    assert product.parent is not None
+    for op in product.parent.ops:
+        holds_product = isinstance(op, tl.DotOp | tl.GemmOp) or (
+            isinstance(op, tl.CompositeOp) and op.product is not None
+        )
+        if holds_product and op is not product and op not in before and op not in after:
+            return True
+    return False
+
+
+def _reached(op: Operation, *, backwards: bool) -> set[Operation]:
+    """The ops that `op` takes values from, directly or not, or those that take values from it."""
+    found, todo = set[Operation](), [op]
+    while todo:
+        at = todo.pop()
+        if backwards:
+            near = [v.owner for v in at.operands if isinstance(v.owner, Operation)]
+        else:
+            near = [use.operation for result in at.results for use in result.uses]
+        todo += [each for each in near if each not in found]
+        found.update(near)
+    return found
 
 
 def _choose_dot(dot: tl.DotOp, machine: Machine, wanted: Stage | None) -> Choice:

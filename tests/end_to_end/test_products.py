@@ -51,7 +51,28 @@ def test_a_batch_of_products(body: str, twin: Any) -> None:
 def test_each_product_of_a_batch_is_a_command() -> None:
     case, _, _ = batch_case("tl.store(at, tl.dot(a, b))")
     for pipeline in ("primitive", "auto"):
-        assert commands_of(check_every_pass(case, pipeline)).count("gemm") == 4
+        commands = commands_of(check_every_pass(case, pipeline))
+        assert commands.count("gemm") + commands.count("composite") == 4
+
+
+SUMS = """
+i = tl.arange(0, 16)
+n = tl.arange(0, 4)[:, None, None]
+c = tl.zeros((4, 16, 16), tl.float32)
+for t in range(0, 32, 16):
+    a = tl.load(x + n * 512 + i[None, :, None] * 32 + (t + i)[None, None, :])
+    b = tl.load(y + n * 512 + (t + i)[None, :, None] * 16 + i[None, None, :])
+    c += tl.dot(a, b)
+tl.store(o + n * 256 + i[None, :, None] * 16 + i[None, None, :], c * 0.5)
+"""
+
+
+def test_sums_of_a_batch_are_a_composite_for_each_product() -> None:
+    """A loop over K of batches is as many GEMMs over all of K."""
+    x, y = random_array((4, 16, 32), "fp16", 1), random_array((4, 32, 16), "fp16", 2)
+    case = case_of_body(SUMS, {"x": x, "y": y, "o": random_array((4, 16, 16), "fp32", 3)})
+    check_values(case, {"o": x.astype(np.float32) @ y.astype(np.float32) * 0.5}, ("composite",))
+    assert commands_of(check_every_pass(case, "composite")).count("composite") == 4
 
 
 MATRICES = """
