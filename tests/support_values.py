@@ -23,6 +23,7 @@ from ahbmc.dialects.text import new_context, print_module
 from ahbmc.dialects.verify import verify
 from ahbmc.driver.argument_types import type_of
 from ahbmc.driver.kernels import find_kernel
+from ahbmc.driver.launches import bind_all
 from ahbmc.driver.lowering import Request, front
 from ahbmc.driver.prepare import prepare
 from ahbmc.driver.workload import load
@@ -95,16 +96,26 @@ def _tensor(name: str, array: Array) -> Tensor:
 
 def case_of_workload(path: Path, settings: Sequence[str] = ()) -> Case:
     """The first launch of a workload file, with `--set` as on the command line."""
+    return cases_of_workload(path, settings)[0]
+
+
+def cases_of_workload(path: Path, settings: Sequence[str] = ()) -> list[Case]:
+    """Every launch of a workload file. Tensors hold what the file says, those of zeros random numbers."""
     workload = load(str(path), list(settings))
     prepared = prepare(workload, None, None)
-    bound, request = prepared.bindings.launches[0], prepared.requests[0]
-    arguments: dict[str, Any] = {}
-    for number, (name, value) in enumerate(bound.values.items()):
-        if isinstance(value, Tensor):
-            arguments[name] = random_array(value.shape, triton_name(value.dtype), 100 + number)
-        else:
-            arguments[name] = value
-    return Case(request, arguments, bound.grid)
+    filled = bind_all(workload, prepared.machine, prepared.kernels, values=True)
+    cases: list[Case] = []
+    for bound, request in zip(filled.launches, prepared.requests, strict=True):
+        arguments: dict[str, Any] = {}
+        for number, (name, value) in enumerate(bound.values.items()):
+            if not isinstance(value, Tensor):
+                arguments[name] = value
+            elif value.data is not None and value.data.any():
+                arguments[name] = value.data
+            else:
+                arguments[name] = random_array(value.shape, triton_name(value.dtype), 100 + number)
+        cases.append(Case(request, arguments, bound.grid))
+    return cases
 
 
 def copies(case: Case) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from support_values import (
     assert_close,
     case_of_text,
     case_of_workload,
+    cases_of_workload,
     check_every_pass,
     random_array,
     reference_values,
@@ -48,9 +49,9 @@ NAMES = sorted(path.stem for path in (ROOT / "examples").glob("*.yaml"))
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_example_keeps_its_values_through_every_pass(name: str) -> None:
-    """Of every pipeline; examples are found by themselves."""
-    case = case_of_workload(ROOT / "examples" / f"{name}.yaml", SMALL.get(name, ()))
-    EveryPipeline(tuple(ALL_PIPELINES), Tally()).check(case)
+    """Of every pipeline; examples are found by themselves, with all of their launches."""
+    for case in cases_of_workload(ROOT / "examples" / f"{name}.yaml", SMALL.get(name, ())):
+        EveryPipeline(tuple(ALL_PIPELINES), Tally()).check(case)
 
 
 # One iteration, two, and more than are early at a time, the last of them ragged; `auto` takes single ops.
