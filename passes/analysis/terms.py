@@ -93,7 +93,8 @@ class Terms:
         return self._intern(Node("variable", detail=name), tuple(range(rank)))
 
     def leaf(self, value: SSAValue) -> Ref:
-        return self._intern(Node("leaf", detail=value), tuple(range(len(shape_of(value.type)))))
+        """A value of its own; it varies along its axes of more than one lane."""
+        return self._intern(Node("leaf", detail=value), tuple(a for a, n in enumerate(shape_of(value.type)) if n != 1))
 
     def apply(self, kind: str, operands: Sequence[Ref], axis: int | None = None) -> Ref:
         """The term of a MATH op of this kind; `axis` is a reduction's."""

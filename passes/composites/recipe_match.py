@@ -19,6 +19,7 @@ from ..analysis.terms import Ref, Terms
 from ..analysis.unify import Bindings, unify
 from ..commands.math_kinds import is_lane_by_lane, math_kind
 from ..recipe import Recipe, Row
+from .recipe_rows import block_shape
 
 F32_BYTES = 4
 
@@ -158,7 +159,7 @@ class _Attempt:
     def _value(self, name: str, ref: Ref) -> SSAValue:
         """The value of an operand. A number that the kernel writes has none; `wrap` puts its op into place."""
         operand = self.recipe.operand(name)
-        value = self.terms.value(ref, len(operand.axes))
+        value = self.terms.value(ref, len(operand.axes)) or self._repeated(name, ref)
         if value is not None:
             return value
         number = self.terms.number(ref)
@@ -167,6 +168,18 @@ class _Attempt:
             raise Refused(f"the {operand} is no value of its own{advice}")
         return arith.ConstantOp(FloatAttr(number, f32)).result
 
+    def _repeated(self, name: str, ref: Ref) -> SSAValue | None:
+        """An operand with one lane along the axis on which all rows that take it repeat it: it may be a block of one
+        rank more.
+        """
+        recipe = self.recipe
+        rank = len(recipe.axes[name])
+        rows = [row for row in recipe.rows if name in row.read]
+        axes = {row.axis for row in rows if len(recipe.axes[row.out]) == rank + 1}
+        if rank == 0 or len(axes) != 1 or not all(len(recipe.axes[row.out]) == rank + 1 for row in rows):
+            return None
+        return self.terms.value(ref.on(_places(rows[0], rank, rank + 1)), rank + 1)
+
     def _check_shapes(
         self, params: Mapping[str, str], inputs: Mapping[str, SSAValue], results: Sequence[SSAValue]
     ) -> None:
@@ -174,7 +187,7 @@ class _Attempt:
         sizes: dict[str, int] = {}
         outputs = dict(zip(recipe.outputs(params), results, strict=True))
         for name, value in (*inputs.items(), *outputs.items()):
-            axes, shape = recipe.axes[name], shape_of(value.type)
+            axes, shape = recipe.axes[name], block_shape(value.type, len(recipe.axes[name]))
             if len(axes) != len(shape) or any(sizes.setdefault(a, n) != n for a, n in zip(axes, shape, strict=True)):
                 raise Refused(f"{name} is {value.type}, not a block of [{', '.join(axes)}]")
         for name in inputs:

@@ -21,6 +21,14 @@ ELEMENTS: Mapping[str, Attribute] = {"f32": f32, "i1": i1}
 """The element types that a recipe names itself."""
 
 
+def block_shape(kind: Attribute, rank: int) -> tuple[int, ...]:
+    """The shape of an operand; of a block of one rank more without an axis of one lane, along which it repeats."""
+    shape = list(shape_of(kind))
+    if len(shape) == rank + 1 and rank > 0 and 1 in shape:
+        shape.remove(1)
+    return tuple(shape)
+
+
 def rows_of(spec: ahbm.SpecAttr, types: Sequence[Attribute], new_part: NewPart) -> list[ahbm.SpecAttr]:
     """The op specs that `spec` stands for, scratch and numbers being new parts; itself, if it is no recipe.
 
@@ -38,7 +46,9 @@ def rows_of(spec: ahbm.SpecAttr, types: Sequence[Attribute], new_part: NewPart) 
         number[name] = spec.out.data
         if recipe.place == "before":
             blocks[name] = types[spec.out.data]
-    sizes = {a: n for name, kind in blocks.items() for a, n in zip(recipe.axes[name], shape_of(kind), strict=True)}
+    axes = recipe.axes
+    shapes = {name: block_shape(kind, len(axes[name])) for name, kind in blocks.items()}
+    sizes = {a: n for name, shape in shapes.items() for a, n in zip(axes[name], shape, strict=True)}
 
     def scratch_type(scratch: Scratch) -> ahbm.BufferType:
         fixed = ELEMENTS.get(scratch.element)

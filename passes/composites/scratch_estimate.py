@@ -15,6 +15,7 @@ from ...dialects.shapes import element_bytes, shape_of
 from ..analysis.liveness import live_ranges
 from ..commands.residence import Residences, residences
 from ..recipes import RECIPES
+from .recipe_rows import block_shape
 
 SCRATCH_BYTES = 4
 """Bytes of an element of the scratch of a recipe, at most."""
@@ -65,7 +66,11 @@ def _of_recipes(function: func.FuncOp) -> int:
             recipe = RECIPES[op.recipe.data]
             inputs = dict(zip(recipe.inputs(op.choice), op.inputs, strict=True))
             axes = recipe.axes
-            sizes = {a: n for name, v in inputs.items() for a, n in zip(axes[name], shape_of(v.type), strict=True)}
+            sizes = {
+                a: n
+                for name, v in inputs.items()
+                for a, n in zip(axes[name], block_shape(v.type, len(axes[name])), strict=True)
+            }
             scratch = sum(prod(sizes[a] for a in s.axes) * SCRATCH_BYTES for s in recipe.scratch_for(op.choice))
             most = max(most, scratch + sum(_bytes(v) for v in op.outputs[len(recipe.written(op.choice)) :]))
     return most

@@ -162,6 +162,11 @@ ACCEPTED: Mapping[str, tuple[Kernel, Mapping[str, str], str]] = {
         'mean = "over", weight = "with", x = "f32"',
     ),
     "rmsnorm_step: lanes": (SQUARES, {}, SQUARES.params),
+    "rmsnorm_step: weights with an axis of one lane": (
+        SQUARES,
+        {"weight": "    p = a * tl.load(g + ok[None, :])"},
+        SQUARES.params,
+    ),
     "rmsnorm_step: rows": (
         SQUARES,
         {
