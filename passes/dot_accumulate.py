@@ -44,7 +44,7 @@ class _IntoDot(RewritePattern):
         for dot, acc in ((_dot_of(op.rhs), op.lhs), (_dot_of(op.lhs), op.rhs)):
             if dot is None or dot.acc is not None:
                 continue
-            if not _is_wide(dot.result):
+            if not is_wide(dot.result):
                 remark(
                     dot,
                     DotAccumulatePass.name,
@@ -65,7 +65,8 @@ def _dot_of(value: SSAValue) -> tl.DotOp | None:
     return value.owner if isinstance(value.owner, tl.DotOp) and value.has_one_use() else None
 
 
-def _is_wide(value: SSAValue) -> bool:
+def is_wide(value: SSAValue) -> bool:
+    """Whether sums of this type are rounded no more than those of the GEMM engine."""
     element = element_of(value.type)
     return isinstance(element, Float32Type | Float64Type) or (
         isinstance(element, IntegerType) and element.bitwidth >= 32

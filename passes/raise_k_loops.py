@@ -23,7 +23,7 @@ from .analysis.region_form import RegionForm, read, write
 from .commands.math_kinds import is_lane_by_lane
 from .composites.tile_ops import K_AXIS, TileOps, is_same_along, tile_ops, tile_region
 from .loops.refused import Refused
-from .loops.sums_of_dots import Product, products_of
+from .loops.sums_of_dots import Product, sums_of
 from .loops.whole_k import backwards, runs_backwards, whole_k
 from .raise_regions import uniform_number
 
@@ -107,7 +107,7 @@ def _plan(loop: scf.ForOp, analysis: AffineAnalysis) -> _Plan | str:
             raise Refused("the loop does not run from 0 by 1")
         if not loop.iter_args:
             raise Refused("nothing is carried")
-        sums = [products_of(loop, n) for n in range(len(loop.iter_args))]
+        sums = sums_of(loop)
         dots = [product.dot for products in sums for product in products]
         operands = [ops for dot in dots for ops in (tile_ops(dot, dot.a), tile_ops(dot, dot.b))]
         loads = [_load_of(each.source) for each in operands]

@@ -131,7 +131,8 @@ def attention(d: Arrays, keep: Any = True, scale: float | None = None) -> Array:
 def _softmax(group: int, name: str, wanted: Callable[[Arrays], Array] = attention, **changes: str) -> Pattern:
     lines = "\n".join(line for line in {**_STEP, **changes}.values() if line)
     shown = "\n".join(line for line in changes.values() if line) or "as in the tutorial"
-    return Pattern(group, name, lines, wanted, "attention", shown=shown)
+    # The weights are rounded to fp16, which numpy does not, and recipes do in another order.
+    return Pattern(group, name, lines, wanted, "attention", shown=shown, tolerance=3e-3)
 
 
 CAUSAL = np.arange(ROWS)[:, None] >= np.arange(KEYS)[None, :]

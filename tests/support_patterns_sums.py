@@ -17,6 +17,14 @@ def column_sums_of_t(d: Arrays) -> Array:
     return product(d) + bias
 
 
+def rounded(d: Arrays) -> Array:
+    """The sum over blocks of K, rounded after each."""
+    total = np.zeros((M, N), np.float16)
+    for n in range(5):
+        total = total + blocks(d, [n]).astype(np.float16)
+    return total.astype(np.float32)
+
+
 def dequantised(d: Arrays) -> Array:
     return d["a"][:M].astype(np.float32) @ ((d["q"].astype(np.float32) - 3) * 0.25)
 
@@ -104,6 +112,26 @@ SUMS = (
         "s = tl.load(t + on, mask=on < 5, other=2).to(tl.float32)\n"
         + STEP.replace("acc = tl.dot(A[...], B[...], acc)", "acc += tl.dot(A[...], B[...]) * s[None, :]"),
         lambda d: product(d) * np.concatenate([d["t"], np.full(N - 5, 2)]),
+    ),
+    Pattern(
+        12,
+        "a product of integers scaled",
+        k_loop(
+            "kk = k * BK + ok",
+            "x = tl.load(q + om[:, None] * K + kk[None, :], mask=(om[:, None] < M) & (kk[None, :] < K), other=0)",
+            "y = tl.load(w + kk[:, None] * N + on[None, :], mask=(kk[:, None] < K) & (on[None, :] < N), other=0)",
+            "acc += tl.dot(x, y).to(tl.float32) * 0.25",
+        ),
+        lambda d: (d["q"].astype(np.float32) @ d["w"].astype(np.float32)) / 4,
+        arguments={"q": random_array([M, K], "i8", 6), "w": random_array([K, N], "i8", 7)},
+    ),
+    Pattern(
+        12,
+        "a sum in fp16",
+        "acc = tl.zeros((BM, BN), dtype=tl.float16)\n"
+        + k_loop("acc += tl.dot(A[...], B[...], out_dtype=tl.float16)", "MOVE"),
+        rounded,
+        tolerance=3e-2,
     ),
     Pattern(
         12,

@@ -13,9 +13,18 @@ from xdsl.dialects import arith, scf
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects import tl
-from ...dialects.shapes import is_float
+from ...dialects.shapes import element_of, is_float
 from ..analysis.affine import is_inside
+from ..dot_accumulate import is_wide
 from .refused import Refused
+
+
+class NoSum(Refused):
+    """What is carried has nothing to do with a dot."""
+
+    def __init__(self, carried: SSAValue):
+        name = f"'{carried.name_hint}'" if carried.name_hint else f"a {carried.type}"
+        super().__init__(f"it carries {name} as well, which is no sum of dots")
 
 
 @dataclass(frozen=True)
@@ -29,6 +38,22 @@ class Product:
     def total(self) -> SSAValue:
         """The sum with this dot in it."""
         return (self.after[-1] if self.after else self.dot).results[0]
+
+
+def sums_of(loop: scf.ForOp) -> list[tuple[Product, ...]]:
+    """The dots of everything that a loop carries. Raises Refused, with what is wrong with a sum of dots before what is
+    none.
+    """
+    sums: list[tuple[Product, ...]] = []
+    others: list[NoSum] = []
+    for number in range(len(loop.iter_args)):
+        try:
+            sums.append(products_of(loop, number))
+        except NoSum as refusal:
+            others.append(refusal)
+    if others:
+        raise others[0]
+    return sums
 
 
 def products_of(loop: scf.ForOp, number: int) -> tuple[Product, ...]:
@@ -46,6 +71,8 @@ def products_of(loop: scf.ForOp, number: int) -> tuple[Product, ...]:
         products.insert(0, product)
     if not products:
         raise _no_sum(carried, carried, False)
+    if not all(is_wide(each.total) for each in products):
+        raise Refused(f"the sum is rounded to {element_of(carried.type)} in every iteration")
     if not all(value.has_one_use() for value in (carried, *(each.total for each in products))):
         raise Refused("the accumulator is read inside the loop")
     return tuple(products)
@@ -110,5 +137,4 @@ def _no_sum(value: SSAValue, carried: SSAValue, any_found: bool) -> Refused:
         return Refused(f"{'the dot is' if has_dot else 'the accumulator is changed'} under a condition")
     if any_found and isinstance(op, Operation):
         return Refused(f"the accumulator goes through {op.name} in every iteration")
-    name = f"'{carried.name_hint}'" if carried.name_hint else f"a {carried.type}"
-    return Refused(f"it carries {name} as well, which is no sum of dots")
+    return NoSum(carried)
