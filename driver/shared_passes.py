@@ -1,7 +1,8 @@
-"""Pipelines that have passes in common, compiled: a pass runs once on the same IR, whichever pipeline it stands in.
+"""Pipelines that have passes in common, compiled: a pass does not run again where another pipeline has been.
 
-This is for studies of passes, whose pipelines differ by one pass each. What passes make of a kernel is a graph of
-states: two ways that lead to the same IR go on as one, so that a pass that changes nothing costs no more.
+This is for studies of passes, whose pipelines differ by one pass each. What the first pipeline makes of a kernel is
+kept pass by pass; the others go along it, on their own where they differ, and along it again as soon as their IR is the
+same.
 """
 
 from __future__ import annotations
@@ -26,15 +27,23 @@ from .writes import written_arguments
 
 @dataclass(eq=False)
 class _State:
-    """A module, which is never changed, and what passes make of it (a state, or the fault that they find)."""
+    """A module on the way of the first pipeline, which is never changed, and what passes make of it: another such state
+    or the fault that they find.
+    """
 
     module: ModuleOp
     after: dict[ModulePass, _State | AhbmcError] = field(default_factory=dict["ModulePass", "_State | AhbmcError"])
-    compiled: Compiled | None = None
+
+    def next(self, each: ModulePass) -> _State:
+        """What a known pass makes of it."""
+        found = self.after[each]
+        if isinstance(found, AhbmcError):
+            raise found
+        return found
 
 
 class SharedPasses:
-    """Compiles requests; equal states of one request, its pipeline aside, are one."""
+    """Compiles requests that differ in their pipelines."""
 
     def __init__(self) -> None:
         self._starts: dict[str, tuple[_State, tuple[str, ...]]] = {}
@@ -42,22 +51,19 @@ class SharedPasses:
         self._context = new_context()
 
     def compile_all(self, requests: Sequence[Request]) -> tuple[Compiled, ...]:
-        """Every request compiled down to `pe`; those that come down to the same IR give the same objects."""
+        """Every request compiled down to `pe`."""
         return tuple(map(self._compiled, requests))
 
     def _compiled(self, request: Request) -> Compiled:
         start = time.perf_counter()
         passes = build_pipeline(request.pipeline, request.options, request.pipeline_place)
         state, writes = self._start(request)
-        for each in passes_for(passes) if request.kernel.is_commands else passes:
-            state = self._after(state, each)
-        if state.compiled is None:
-            try:
-                verify(state.module)
-            except AhbmcError:
-                return compile_request(request)  # it says which pass left this
-            state.compiled = Compiled(state.module, writes, time.perf_counter() - start)
-        return state.compiled
+        module = self._run(state, passes_for(passes) if request.kernel.is_commands else passes)
+        try:
+            verify(module)
+        except AhbmcError:
+            return compile_request(request)  # it says which pass left this
+        return Compiled(module, writes, time.perf_counter() - start)
 
     def _start(self, request: Request) -> tuple[_State, tuple[str, ...]]:
         key = key_of(replace(request, pipeline=""))
@@ -65,30 +71,46 @@ class SharedPasses:
             module, names = front(request), list(request.signature)
             verify(module)
             writes = tuple(names[i] for i in written_arguments(function_of(module)))
-            self._starts[key] = self._state(module), writes
+            state = self._state(module) or self._keep(module)
+            self._starts[key] = state, writes
         return self._starts[key]
 
-    def _after(self, state: _State, each: ModulePass) -> _State:
-        if each not in state.after:
-            module = state.module.clone()
-            try:
-                each.apply(self._context, module)
-                state.after[each] = self._state(module)
-            except AhbmcError as error:
-                state.after[each] = error
-        found = state.after[each]
-        if isinstance(found, AhbmcError):
-            raise found
-        return found
+    def _run(self, start: _State, passes: Sequence[ModulePass]) -> ModuleOp:
+        """What the passes make of a kernel: a module that must not be changed."""
+        is_first = not start.after
+        state: _State | None = start  # that `module` belongs to; none off the way of the first pipeline
+        module = start.module
+        for each in passes:
+            if state is not None and each in state.after:
+                state = state.next(each)
+            else:
+                module = module.clone() if state is not None else module
+                try:
+                    each.apply(self._context, module)
+                except AhbmcError as error:
+                    if state is not None:
+                        state.after[each] = error
+                    raise
+                reached = self._state(module) or (self._keep(module) if is_first else None)
+                if state is not None and reached is not None:
+                    state.after[each] = reached
+                state = reached
+            module = state.module if state is not None else module
+        return module
 
-    def _state(self, module: ModuleOp) -> _State:
-        """The state of this module: one that has been reached before if it is the same IR."""
-        alike = self._states.setdefault(tuple(op.name for op in module.walk()), [])
-        for state in alike:
-            if same_ir(state.module, module):
-                return state
-        alike.append(_State(module))
-        return alike[-1]
+    def _state(self, module: ModuleOp) -> _State | None:
+        """The state with the same IR, if there is one."""
+        return next((s for s in self._states.get(_names(module), ()) if same_ir(s.module, module)), None)
+
+    def _keep(self, module: ModuleOp) -> _State:
+        state = _State(module)
+        self._states.setdefault(_names(module), []).append(state)
+        return state
+
+
+def _names(module: ModuleOp) -> tuple[str, ...]:
+    """The names of its ops: what is cheap to compare."""
+    return tuple(op.name for op in module.walk())
 
 
 def same_ir(one: ModuleOp, other: ModuleOp) -> bool:
