@@ -19,9 +19,9 @@ def lower_composite(e: Emission, op: tl.CompositeOp) -> None:
     """Put the command for `op` before it."""
     form = form_of(op)
     parts = _Parts()
-    products = (form.a, form.b)
+    blocks = {n for n in (form.a, form.b) if n is not None} | _of_recipes(op)
     numbers = [
-        parts.add(e.viewed(v) if n in products and not isinstance(v.type, RegionType) else e.operand(v))
+        parts.add(e.viewed(v) if n in blocks and not isinstance(v.type, RegionType) else e.operand(v))
         for n, v in enumerate(op.inputs)
     ]
     numbers += [parts.add(v) for v in _own_values(e, op, form, [parts.values[n] for n in numbers])]
@@ -32,6 +32,13 @@ def lower_composite(e: Emission, op: tl.CompositeOp) -> None:
     extents = _extents(e, op, form) if form.product is not None else []
     writes = list(dict.fromkeys(written))
     e.insert(ahbm.CompositeOp(parts.values, extents, specs, writes, as_written=op.as_written))
+
+
+def _of_recipes(op: tl.CompositeOp) -> set[int]:
+    """Numbers of the inputs that recipes take as blocks: their rows know the shapes, which a number would not have."""
+    recipes = [each for each in op.body.block.ops if isinstance(each, tl.RecipeOp)]
+    taken = {v for each in recipes for v in each.inputs if shape_of(v.type)}
+    return {arg.index for arg in op.body.block.args if arg in taken}
 
 
 def _out(e: Emission, op: tl.CompositeOp, form: CompositeForm, numbers: list[int], parts: _Parts) -> int:

@@ -39,7 +39,11 @@ SMALL: Mapping[str, tuple[str, ...]] = {
     "gemm_async_tiled": ("const.K=100",),  # sums of fp16, which passes may round less often: two terms are few enough
     "flash_attention": ("args.S=192",),
     "flash_decode": ("args.S=128", "const.BLOCK_N=64"),
-    "flash_decode_tiled": ("args.S=64",),
+    "flash_decode_tiled": ("args.S=32",),
+    "flash_decode_written_ahead": ("args.S=256", "const.BLOCK_N=64"),
+    "flash_decode_written_composites": ("args.S=256", "const.BLOCK_N=64"),
+    "flash_decode_written_fused": ("args.S=256", "const.BLOCK_N=64"),
+    "prefill_causal": ("args.S=192", "const.BLOCK_M=64", "const.BLOCK_N=32"),
     "decode_tile_primitive": ("const.STORE=true",),
     "decode_tile_fused": ("const.STORE=true",),
     "prefill": ("args.S=192", "const.BLOCK_M=64", "const.BLOCK_N=32"),
