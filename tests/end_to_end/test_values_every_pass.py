@@ -39,7 +39,7 @@ SMALL: Mapping[str, tuple[str, ...]] = {
     "gemm_async_tiled": ("const.K=100",),  # sums of fp16, which passes may round less often: two terms are few enough
     "flash_attention": ("args.S=192",),
     "flash_decode": ("args.S=128", "const.BLOCK_N=64"),
-    "flash_decode_tiled": ("args.S=32",),
+    "flash_decode_tiled": ("args.S=32", "const.HEAD_DIM=32"),
     "flash_decode_written_ahead": ("args.S=256", "const.BLOCK_N=64"),
     "flash_decode_written_composites": ("args.S=256", "const.BLOCK_N=64"),
     "flash_decode_written_fused": ("args.S=256", "const.BLOCK_N=64"),
