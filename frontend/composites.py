@@ -114,13 +114,15 @@ class _Body:
     def recipe(self, record: Record, name: str, *, dtype: DType | None = None, tile: Value | None = None) -> Value:
         """The primary output of a recipe: what the GEMM takes as its a, whose b has type `dtype`, or the next tile."""
         contract = contract_of(name)
-        check_entries(self.emit, record, name, contract.given, (contract.scope,), contract.choices)
-        operands = contract.operands_of(self.emit, record, tile)
+        chosen = contract.chosen_by(self.emit, record)
+        needed = tuple(n for n in contract.inputs(chosen) if n != contract.tile)
+        check_entries(self.emit, record, name, needed, (contract.scope,), contract.named_choices)
+        operands = contract.operands_of(self.emit, record, chosen, tile)
         if tile is not None:
             self.now[tile.ssa] = tile.ssa
         inputs = [self.take(v.ssa) for v in operands.values()]
         with self.emit.inside(self.block):
-            op, types = contract.lower(self.emit, record, operands, inputs, dtype)
+            op, types = contract.lower(self.emit, record, chosen, operands, inputs, dtype)
         for n, result in zip(contract.written, op.outputs, strict=False):
             self.now[operands[n].ssa] = result
             self.written.append(record.entries[n])

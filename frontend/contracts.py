@@ -19,7 +19,7 @@ from .builtin import known
 from .emit import Emitter
 from .records import LOAD
 from .text import Text
-from .types import DType, Type
+from .types import DType, Type, float32
 from .values import Entry, Item, JitFunction, Record, Value, describe
 from .values import Region as HbmRegion
 
@@ -38,20 +38,29 @@ def recipes() -> Mapping[str, JitFunction]:
 class Contract:
     """What a recipe takes: operands in order with the names of their axes, which of them it writes, and what can be
     chosen, the first choice being the one that stands if none is given. One of the operands is the running tile
-    (`tile`) in an epilogue. `makes` says whether there is a primary output.
+    (`tile`) in an epilogue; some (`conditions`) are there for one choice only. `makes` says whether there is a primary
+    output.
     """
 
     name: str
     axes: Mapping[str, tuple[str, ...]]
     tile: str | None
+    conditions: Mapping[str, tuple[str, str]]
     written: tuple[str, ...]
     choices: Mapping[str, tuple[str, ...]]
     makes: bool
 
+    def inputs(self, chosen: Mapping[str, str]) -> tuple[str, ...]:
+        """The operands that there are for some choices, in order."""
+        return tuple(n for n in self.axes if n not in self.conditions or self.conditions[n] in chosen.items())
+
+    def chosen_by(self, emit: Emitter, record: Record) -> dict[str, str]:
+        """What a call chooses, but for what follows from its operands. Raises AhbmcError for what is no choice."""
+        return {name: self._choice(emit, name, record.entries.get(name)) for name in self.named_choices}
+
     @property
-    def given(self) -> tuple[str, ...]:
-        """The operands that a call names."""
-        return tuple(name for name in self.axes if name != self.tile)
+    def named_choices(self) -> tuple[str, ...]:
+        return tuple(name for name in self.choices if name not in self.axes)
 
     @property
     def scope(self) -> str:
@@ -62,15 +71,19 @@ class Contract:
         """Numbers of the operands that are written."""
         return tuple(tuple(self.axes).index(name) for name in self.written)
 
-    def operands_of(self, emit: Emitter, record: Record, tile: Value | None) -> dict[str, Value]:
+    def operands_of(
+        self, emit: Emitter, record: Record, chosen: Mapping[str, str], tile: Value | None
+    ) -> dict[str, Value]:
         """The operands that a call gives. Raises AhbmcError at the first that is none."""
         found: dict[str, Value] = {}
         sizes: dict[str, tuple[int, str]] = {}
-        for name, axes in self.axes.items():
+        for name in self.inputs(chosen):
+            axes = self.axes[name]
             if name == self.tile and tile is not None:
                 entry, value = Entry(tile, record.site, None), tile
             else:
-                entry, value = record.entries[name], self._block(emit, name, record.entries[name])
+                entry = record.entries[name]
+                value = self._block(emit, name, entry) if axes else self._scalar(emit, name, entry)
             found[name] = value
             wanted = [sizes.get(axis, (size, name))[0] for axis, size in zip(axes, value.shape, strict=False)]
             if len(axes) != len(value.shape) or wanted != list(value.shape):
@@ -90,6 +103,14 @@ class Contract:
             raise emit.fail(f"{what} is a block, not {describe(item)}", _LISTED, site=entry.site)
         return item
 
+    def _scalar(self, emit: Emitter, name: str, entry: Entry) -> Value:
+        item = entry.item
+        if not isinstance(item, Value | int | float) or (
+            isinstance(item, Value) and (item.is_block or item.is_pointer)
+        ):
+            raise emit.fail(f"'{name}' of {self.name} is a number, not {describe(item)}", _LISTED, site=entry.site)
+        return emit.typed(item, float32)
+
     def _check_written(self, emit: Emitter, record: Record, operands: Mapping[str, Value]) -> None:
         """What a recipe writes has a name, which goes on with what is written, and is no other operand."""
         for name in self.written:
@@ -103,14 +124,15 @@ class Contract:
         self,
         emit: Emitter,
         record: Record,
+        chosen: Mapping[str, str],
         operands: Mapping[str, Value],
         inputs: Sequence[SSAValue],
         dtype: DType | None,
     ) -> tuple[tl.RecipeOp, list[Type]]:
         """Insert the recipe of `inputs`, which stand for the operands; the op and the types of its results."""
-        chosen = {name: self._choice(emit, name, record.entries.get(name)) for name in self.choices}
         block = Block(arg_types=[v.ssa.type for v in operands.values()])
         given: dict[str, Item] = {**chosen} if dtype is None else {**chosen, "dtype": dtype}
+        params = {n: chosen[n] if n in chosen else _width(operands[n]) for n in self.choices}
         for (name, value), arg in zip(operands.items(), block.args, strict=True):
             arg.name_hint, given[name] = name, Value(arg, value.type)
         with emit.inside(block):
@@ -123,7 +145,7 @@ class Contract:
                 site = record.entries[name].site
                 raise emit.fail(f"{message}{describe(result)} in it", "give it a block of this type", site=site)
         types = [v.ssa.type for v in results]
-        op = tl.RecipeOp(self.name, chosen, inputs, types, Region(block))
+        op = tl.RecipeOp(self.name, params, inputs, types, Region(block))
         emit.insert(op)
         return op, [v.type for v in results]
 
@@ -138,6 +160,11 @@ class Contract:
         return chosen
 
 
+def _width(operand: Value) -> str:
+    """The choice that follows from an operand: whether the engine has to widen it."""
+    return "narrow" if isinstance(operand.element, DType) and operand.element.bits < float32.bits else "f32"
+
+
 _LISTED = "`ahbmc recipes` lists the operands of each"
 
 
@@ -146,22 +173,29 @@ def contract_of(name: str) -> Contract:
     """The contract that the parameters and the `return` of a function of `recipes.tl` state."""
     tree = recipes()[name].tree
     axes: dict[str, tuple[str, ...]] = {}
+    conditions: dict[str, tuple[str, str]] = {}
     tile: str | None = None
     choices: dict[str, tuple[str, ...]] = {}
     for parameter in tree.parameters:
         match parameter.annotation:
             case syntax.Constant(value=str(named)):
-                axes[parameter.name] = tuple(named.removeprefix("tile ").split())
+                names, _, condition = named.partition(" if ")
+                axes[parameter.name] = tuple(names.removeprefix("tile ").split())
                 tile = parameter.name if named.startswith("tile ") else tile
+                if condition:
+                    choice, _, value = condition.partition("=")
+                    conditions[parameter.name] = (choice, value)
             case syntax.Sequence(items=items):
-                choices[parameter.name] = tuple(str(i.value) for i in items if isinstance(i, syntax.Constant))
+                choices[parameter.name.removesuffix("_")] = tuple(
+                    str(i.value) for i in items if isinstance(i, syntax.Constant)
+                )
             case _:
                 assert parameter.name == "dtype", parameter.name
     last = tree.body[-1]
     assert isinstance(last, syntax.Return) and isinstance(last.value, syntax.Sequence)
     returned = [item.id for item in last.value.items if isinstance(item, syntax.Name)]
     written = tuple(n for n in returned if n in axes)
-    return Contract(name, axes, tile, written, choices, len(returned) > len(written))
+    return Contract(name, axes, tile, conditions, written, choices, len(returned) > len(written))
 
 
 def recipes_of(place: Literal["prologue", "epilogue"]) -> tuple[str, ...]:

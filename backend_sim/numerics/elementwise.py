@@ -101,8 +101,10 @@ def reduction(kind: str, dtype: DType) -> np.ufunc:
     return _REDUCE[kind]
 
 
-def reduce(kind: str, values: Array, axis: int, *, is_unsigned: bool = False) -> Any:
-    """Reduce one axis; the result has the dtype of `values`. Sums and products of narrow floats run in float32."""
+def reduce(kind: str, values: Array, axis: int, *, is_unsigned: bool = False, to: DType | None = None) -> Any:
+    """Reduce one axis; the result has the dtype of `values`. Sums and products of narrow floats run in float32, and are
+    rounded once, to `to` where that is a float.
+    """
     dtype = values.dtype
     ufunc = reduction(kind, dtype)
     if dtype.kind in "ib":
@@ -110,7 +112,7 @@ def reduce(kind: str, values: Array, axis: int, *, is_unsigned: bool = False) ->
             values = values.view(unsigned(dtype))
         return ufunc.reduce(values, axis=axis, dtype=values.dtype).view(dtype)
     if dtype.itemsize < 4:
-        return convert(ufunc.reduce(to_float32(values), axis=axis), dtype)
+        return convert(ufunc.reduce(to_float32(values), axis=axis), to if to is not None and is_float(to) else dtype)
     return ufunc.reduce(values, axis=axis)
 
 

@@ -29,7 +29,8 @@ def math_function(kind: str, *, axis: int | None = None, is_unsigned: bool = Fal
         return lambda operands, dtype: np.asarray(operands[0]).view(dtype)
     if kind.startswith("reduce_"):
         assert axis is not None
-        return lambda operands, _: reduce(kind.removeprefix("reduce_"), operands[0], axis, is_unsigned=is_unsigned)
+        name = kind.removeprefix("reduce_")
+        return lambda operands, dtype: reduce(name, operands[0], axis, is_unsigned=is_unsigned, to=dtype)
     if kind.startswith("cmp_"):
         function = compare(kind.removeprefix("cmp_"))
     elif kind in _OWN:

@@ -18,7 +18,7 @@ from ahbmc import language as al
 
 
 @triton.jit
-def k(x, w, u, y, m_ptr, l_ptr):
+def k(x, w, u, y, m_ptr, l_ptr, mask):
     a = tl.load(al.ref(x, (24, 40)))
     b = al.ref(w, (40, 56))
 """
@@ -66,6 +66,34 @@ def _merged(base: float) -> Callable[[Mapping[str, Array]], Mapping[str, Array]]
     return expected
 
 
+def _norm(x: Array) -> Array:
+    """Rows over the root of their mean square."""
+    x = x.astype(np.float64)
+    return x / np.sqrt((x * x).mean(axis=1, keepdims=True) + 1e-3)
+
+
+def _attended(base: float) -> Callable[[Mapping[str, Array]], Mapping[str, Array]]:
+    """softmax_merge with x as the scores, where some rows have no key: those stay as they are."""
+
+    def expected(given: Mapping[str, Array]) -> Mapping[str, Array]:
+        s = np.where(np.arange(24)[:, None] % 3 == 0, -np.inf, given["x"].astype(np.float64))
+        m = np.maximum(given["m_ptr"], s.max(axis=1))
+        p = base ** (s - m[:, None])
+        corr = base ** (given["m_ptr"] - m)
+        o = given["u"].astype(np.float64) * corr[:, None] + p @ given["w"].astype(np.float64)
+        return {"m_ptr": m, "l_ptr": given["l_ptr"] * corr + p.sum(axis=1), "y": o}
+
+    return expected
+
+
+NORM = '{{"op": "rmsnorm_linear", "x": {}, "eps": 1e-3, "share": 1 / 40{}}}'
+MERGE = """\
+    o = tl.load(al.ref(u, (24, 56))).to(tl.float32)
+    s = tl.where(tl.load(al.ref(mask, (24, 1))) > 0.0, a.to(tl.float32), -float("inf"))
+    al.composite(op="gemm", b=b, out=o, epilogue=[{{"op": "add", "other": o}}],
+                 prologue=[{{"op": "softmax_merge", "s": s, "m": m, "l": l, "O": o, "base": "{}", "guard": "{}"}}])
+    tl.store(al.ref(y, (24, 56)), o)
+"""
 U = "    beside = tl.load(al.ref(u, (24, 56))).to(tl.float32)\n"
 LSE = '{{"op": "log_sum_exp", "m": m, "l": l, "base": "{}"}}'
 SCALED = 'al.composite(op="gemm", a=a, b=b, epilogue=[{"op": "scale", "by": 0.2}'
@@ -93,6 +121,17 @@ CASES: list[tuple[str, str, Callable[[Mapping[str, Array]], Mapping[str, Array]]
      f"\"once\"}}, {LSE.format('e')}, {{\"op\": \"add\", \"other\": 1.0, \"scope\": \"once\"}}])\n"
      f"    tl.store(al.ref(y, (24, 56)), s)\n{STORED}",
      lambda g: {**_merged(np.e)(g), "y": _scores(g) + 1}),
+    ("rows that are normalised",
+     f"{HEAD}    al.composite(op=\"gemm\", b=b, out=al.ref(y, (24, 56)), prologue=[{NORM.format('a', '')}])\n",
+     lambda g: {"y": _norm(g["x"]) @ g["w"]}),
+    ("wide rows that are normalised and weighted, with what follows",
+     f"{HEAD}    rows, weights = a.to(tl.float32), tl.load(al.ref(u, (40,))).to(tl.float32)\n"
+     "    y = al.ref(y, (24, 56))\n    al.composite(op=\"gemm\", b=b, out=y, epilogue=[{\"op\": \"relu\"}], prologue=["
+     + NORM.format("rows", ', "w": weights, "weight": "with"') + "])\n",
+     lambda g: {"y": np.maximum((_norm(g["x"]) * g["u"].ravel()[:40]) @ g["w"].astype(np.float64), 0)}),
+    *((f"a step of attention in base {base} with guard {guard}",
+       f"{HEAD}{STATE}{MERGE.format(base, guard)}{STORED}", _attended(value))
+      for base, value in (("e", np.e), ("2", 2.0)) for guard in ("weights", "all", "none")),
     ("gelu of a block",
      f"{HEAD}    s = {SCALED}])\n    al.composite(op=\"math\", a=s, out=s, epilogue=[{{\"op\": \"linear_gelu\"}}])\n"
      "    tl.store(al.ref(y, (24, 56)), s)\n", lambda g: {"y": _gelu(_scores(g))}),
@@ -105,6 +144,7 @@ def test_values(shows: str, text: str, expected: Callable[[Mapping[str, Array]],
     shapes = {"x": [24, 40], "w": [40, 56], "u": [24, 56], "y": [24, 56]}
     given = {n: random_array(shape, "fp16", 3 + i) for i, (n, shape) in enumerate(shapes.items())}
     given |= {"m_ptr": random_array([24], "fp32", 8), "l_ptr": np.abs(random_array([24], "fp32", 9)) + np.float32(1)}
+    given["mask"] = (np.arange(24) % 3).astype(np.float32)
     case = case_of_text(text, "k", given)
     wanted = {n: np.asarray(v).astype(given[n].dtype) for n, v in expected(given).items()}
     assert_close(reference_values(case), wanted, "by numpy")

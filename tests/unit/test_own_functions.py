@@ -270,7 +270,7 @@ def test_a_recipe_means_what_its_rows_do(name: str) -> None:
     for choice in itertools.product(*contract.choices.values()):
         params = dict(zip(contract.choices, choice, strict=True))
         assert params in recipe.every_choice()
-        assert tuple(contract.axes) == recipe.inputs(params) and contract.written == recipe.written(params)
+        assert contract.inputs(params) == recipe.inputs(params) and contract.written == recipe.written(params)
     assert contract.makes == (recipe.primary is not None)
     place = "before" if contract.tile is None else "tile" if contract.makes else "after"
     assert (contract.tile, place) == (recipe.tile, recipe.place)
