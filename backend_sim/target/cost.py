@@ -210,9 +210,10 @@ def composite_gemm_ps(machine: Machine, facts: GemmFacts) -> int:
     return max(alone, _slice_ps(machine, facts, staged + moved))
 
 
-def pieces_gemm_ps(machine: Machine, facts: GemmFacts, chunk: int) -> int:
+def pieces_gemm_ps(machine: Machine, facts: GemmFacts, chunk: int, *, in_loop: bool = False) -> int:
     """Estimate of the GEMM as composites over pieces of `chunk` lanes of K, both operands of a piece read as blocks
     while the piece before is computed: the slower of the two for all pieces, the first read and the last composite.
+    `in_loop`: other such products come before and behind it, which hide its first read and its end.
     """
     pieces = max(1, -(-facts.k // chunk))
     block_m, _, block_n = facts.block
@@ -229,7 +230,8 @@ def pieces_gemm_ps(machine: Machine, facts: GemmFacts, chunk: int) -> int:
     # What a block holds is computed, valid or not.
     block = replace(facts, m=block_m, n=block_n, a_in_tcm=True, b_in_tcm=True, staged="none")
     last = replace(block, k=facts.k - (pieces - 1) * chunk, epilogue=facts.epilogue + (pieces > 1))
-    total = read + (pieces - 1) * period + composite_gemm_ps(machine, last)
+    alone = read + (pieces - 1) * period + composite_gemm_ps(machine, last)
+    total = min(alone, pieces * period) if in_loop else alone
     return max(total, _slice_ps(machine, facts, facts.k * lane))
 
 

@@ -29,6 +29,7 @@ from ...dialects.shapes import element_bytes, element_of, is_float, shape_of
 from ..analysis.affine import constant_of
 from ..analysis.bounds import argument_fact, bounds_of
 from ..commands.math_kinds import is_lane_by_lane
+from ..raise_regions import uniform_number
 from .operand_loads import streamable
 from .scratch_estimate import live_bytes
 from .tile_ops import TileOps, ops_of, ops_on
@@ -81,7 +82,7 @@ def choose(
     else:
         choice = _choose_gemm(product, machine, wanted, ahead)
     if weigh_single:
-        cases, in_loop = cases_of(product, machine), _in_loop(product) or _has_neighbour(product)
+        cases, in_loop = cases_of(product, machine), is_in_loop(product) or _has_neighbour(product)
         # In a loop what is staged may be loaded early, and PE_CPU waits for it no longer than for a stream, unless the
         # product waits for another one that it is added to.
         overlaps = in_loop and product.acc is None
@@ -107,7 +108,7 @@ def _choice_ps(
 ) -> int:
     """What a composite by this choice takes, with the ops that are done before it to whole blocks."""
     if choice.pieces and len(choice.staged) == 2:
-        return pieces_gemm_ps(machine, facts, choice.chunk)
+        return pieces_gemm_ps(machine, facts, choice.chunk, in_loop=in_loop)
     before = 0
     for name in choice.at_once:
         m, k, n = facts.block if isinstance(product, tl.DotOp) else (facts.m, facts.k, facts.n)
@@ -138,7 +139,7 @@ def _composite_ps(machine: Machine, facts: GemmFacts, in_loop: bool) -> int:
     return max(more, composite_gemm_ps(machine, replace(facts, m=0)))
 
 
-def _in_loop(op: Operation) -> bool:
+def is_in_loop(op: Operation) -> bool:
     at = op.parent_op()
     while at is not None and not isinstance(at, scf.ForOp):
         at = at.parent_op()
@@ -172,6 +173,12 @@ def _reached(op: Operation, *, backwards: bool) -> set[Operation]:
         todo += [each for each in near if each not in found]
         found.update(near)
     return found
+
+
+def overlaps_in_loop(gemm: tl.GemmOp) -> bool:
+    """Whether a GEMM is repeated by a loop and adds to nothing that an earlier one makes."""
+    number = uniform_number(gemm.acc) if gemm.acc is not None else None
+    return is_in_loop(gemm) and (gemm.acc is None or (number is not None and number.value.data == 0))
 
 
 def _choose_dot(dot: tl.DotOp, machine: Machine, wanted: Stage | None) -> Choice:
@@ -208,10 +215,14 @@ def _choose_gemm(gemm: tl.GemmOp, machine: Machine, wanted: Stage | None, ahead:
         found += [replace(c, at_once=c.staged) for c in found if any(ops_on(tiles, n) for n in c.staged)]
     elif ahead:
         found += pieces_of(gemm, machine)
-    cases = cases_of(gemm, machine)
-    return _cheapest(
-        found, [mean_ps(cases, lambda facts, c=each: _choice_ps(c, facts, gemm, machine)) for each in found]
-    )
+    cases, overlaps = cases_of(gemm, machine), overlaps_in_loop(gemm)
+
+    def cost(each: Choice) -> int:
+        # PE_CPU waits for an operand that is staged as a whole, in a loop as well.
+        repeated = overlaps and each.pieces
+        return mean_ps(cases, lambda facts: _choice_ps(each, facts, gemm, machine, in_loop=repeated))
+
+    return _cheapest(found, [cost(each) for each in found])
 
 
 def _cheapest(found: Sequence[Choice], costs: Sequence[int]) -> Choice:

@@ -14,7 +14,7 @@ from ...backend_sim.target.cost import GemmFacts, composite_gemm_ps, pieces_gemm
 from ...backend_sim.target.machine import Machine
 from ...dialects import tl
 from ...dialects.region import RegionType
-from .gemm_choice import Choice, cases_of, choose, mean_ps, pieces_of
+from .gemm_choice import Choice, cases_of, choose, mean_ps, overlaps_in_loop, pieces_of
 
 
 def groups_of(products: Sequence[tl.DotOp | tl.GemmOp]) -> list[list[tl.DotOp | tl.GemmOp]]:
@@ -67,9 +67,12 @@ def choose_together(group: Sequence[tl.GemmOp], machine: Machine, *, weigh_singl
     if not all(each.ps for each in alone):
         return None
     shared, name = ("a", "b") if group[0].a is group[1].a else ("b", "a")
-    cases = cases_of(group[0], machine)
+    cases, in_loop = cases_of(group[0], machine), all(map(overlaps_in_loop, group))
+    joined = [(_joined(facts, len(group), name), count) for facts, count in cases]
     found = [
-        replace(each, ps=mean_ps(cases, lambda facts, c=each: _together_ps(facts, len(group), name, c, machine)))
+        replace(
+            each, ps=mean_ps(joined, lambda facts, c=each: pieces_gemm_ps(machine, facts, c.chunk, in_loop=in_loop))
+        )
         for each in pieces_of(group[-1], machine, shared=len(group) - 1)
     ]
     best = min(found, key=lambda each: each.ps, default=None)
@@ -81,10 +84,6 @@ def choose_together(group: Sequence[tl.GemmOp], machine: Machine, *, weigh_singl
         return None
     reason = f"{len(group)} products share {shared}, {best.chunk} lanes of K at a time: about {best.ps // 1000:,} ns"
     return replace(best, reason=f"{reason} (apart {apart // 1000:,})")
-
-
-def _together_ps(facts: GemmFacts, count: int, name: str, choice: Choice, machine: Machine) -> int:
-    return pieces_gemm_ps(machine, _joined(facts, count, name), choice.chunk)
 
 
 def _beside_ps(facts: GemmFacts, shared: str, machine: Machine) -> int:
