@@ -281,9 +281,9 @@ def _composite(
     if head == "gemm":
         right = _matrix("b", b)
         left = _matrix("a", a) if not prologue else _primary(body, prologue, a, right)
-        if isinstance(output, Value) and output.ssa in (left.ssa, right.ssa):
+        if output is not None and output.ssa in (left.ssa, right.ssa):
             raise TypeFault(
-                "'out' is an operand of the product, which is still read while it is written", "write to another block"
+                "'out' is an operand of the product, which is still read while it is written", "write to another one"
             )
         tile = body.product(left, right)
     elif prologue:

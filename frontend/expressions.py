@@ -78,7 +78,8 @@ class Expressions(ABC):
         """The item that an expression stands for. Raises AhbmcError at the part of it that is wrong."""
         rule = self._table.get(type(node))
         if rule is None:
-            raise self.emit.unsupported(_NAMES.get(type(node), "this expression"), site=self.site(node))
+            hint = _DICTIONARIES if isinstance(node, syntax.Dictionary) else None
+            raise self.emit.unsupported(_NAMES.get(type(node), "this expression"), hint, site=self.site(node))
         try:
             return rule(node)
         except TypeFault as fault:
@@ -371,6 +372,7 @@ class Expressions(ABC):
         self.frame.names[target.id] = result
 
 
+_DICTIONARIES = "use tuples; the lists of dictionaries of al.composite are written in the call"
 _NAMES: dict[type[Any], str] = {
     syntax.Lambda: "`lambda`",
     syntax.Comprehension: "a comprehension",

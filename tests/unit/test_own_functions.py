@@ -59,6 +59,8 @@ CASES: list[tuple[str, str, str, str, str, str]] = [
     ("another context", "with al.cycles(3):\n    pass", "6:5", "with al.cycles(3):", "`with`", "al.scratch_scope()"),
     ("a return in a scope", "with al.scratch_scope():\n    if n > 3:\n        return", "6:5",
      "with al.scratch_scope():", "`return` inside a scratch scope", ""),
+    ("dictionaries outside of the call", "ops = [{'op': 'exp'}]", "6:12", "{'op': 'exp'}", "a dictionary",
+     "written in the call"),
     ("a message to another PE", "al.send(x)", "6:8", "send", "not supported in a kernel: ahbmc.language.send", "HBM"),
 ]  # fmt: skip
 
@@ -85,7 +87,9 @@ COMPOSITES: list[tuple[str, str, str, str, str]] = [
      "'out' has the shape [16, 16], the result [32, 32]", ""),
     ("an output without name", "op='gemm', a=a, b=b, out=w + 1.0", "w + 1.0", "'out' of composite must be a name", ""),
     ("an output that the product reads", "op='gemm', a=w, b=w, out=w", "al.composite(op='gemm', a=w, b=w, out=w)",
-     "'out' is an operand of the product", "another block"),
+     "'out' is an operand of the product", "another one"),
+    ("a region that the product reads and writes", "op='gemm', a=r, b=w, out=r",
+     "al.composite(op='gemm', a=r, b=w, out=r)", "'out' is an operand of the product", "another one"),
     ("a number as output", "op='gemm', a=a, b=b, out=3", "al.composite(op='gemm', a=a, b=b, out=3)",
      "'out' is the number 3", "al.ref"),
     ("a second GEMM", "op='gemm', a=a, b=b, epilogue=[{'op': 'gemm', 'b': b}]", "{'op': 'gemm', 'b': b}",
