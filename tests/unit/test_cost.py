@@ -18,6 +18,7 @@ from ahbmc.backend_sim.target.cost import (
     issue_ps,
     math_passes,
     math_ps,
+    pieces_gemm_ps,
     single_gemm_ps,
     store_ps,
 )
@@ -135,3 +136,20 @@ def test_a_slice_that_many_share_is_the_bound() -> None:
     a_or_b = 64 * 512 * 2
     assert single_gemm_ps(MACHINE, shared) == 8 * 2 * a_or_b * 1000 // 256
     assert composite_gemm_ps(MACHINE, replace(shared, staged="a")) == 8 * (a_or_b + 2 * a_or_b) * 1000 // 256
+
+
+def test_pieces_are_read_while_the_piece_before_is_computed() -> None:
+    """128x512x128 in pieces of 64: 16 tiles of 16.384 ns take longer than 32 KiB, so a loop of such products runs at
+    the rate of the GEMM engine, and one alone has the first read and its end besides.
+    """
+    facts = GemmFacts(128, 512, 128, (128, 64, 128), "f16", "f16", out_in_hbm=True)
+    assert pieces_gemm_ps(MACHINE, facts, 64, in_loop=True) == 8 * 16 * 16384
+    first = dma_read_ps(MACHINE, 2 * 128 * 64 * 2)
+    assert 8 * 16 * 16384 + first < pieces_gemm_ps(MACHINE, facts, 64) < composite_gemm_ps(MACHINE, facts)
+
+
+def test_pieces_of_flat_blocks_wait_for_their_reads() -> None:
+    """32x512x32 in pieces of 64: a tile takes 16.384 ns, its 8 KiB take 45; eight PEs on one slice take it in turn."""
+    facts = GemmFacts(32, 512, 32, (32, 64, 32), "f16", "f16")
+    assert pieces_gemm_ps(MACHINE, facts, 64, in_loop=True) > 8 * dma_read_ps(MACHINE, 8192)
+    assert pieces_gemm_ps(MACHINE, replace(facts, sharers=80), 64) == 80 * 2 * 32 * 512 * 2 * 1000 // 256
