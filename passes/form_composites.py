@@ -20,7 +20,7 @@ from ..dialects.remarks import remark
 from .commands.math_kinds import is_lane_by_lane, math_kind
 from .composites.gemm_choice import Choice, Stage, choose, factor_element
 from .composites.iteration_cost import single_ops_are_faster
-from .composites.loaded_ahead import InLoops, has_recipe, loaded_ahead, loop_of
+from .composites.loaded_ahead import InLoops, has_recipe, is_alone, loaded_ahead, loop_of
 from .composites.operand_loads import absorb, drop_zero_accumulator
 from .composites.shared_operand import choose_together, groups_of
 from .composites.stage_operands import single_ops, stage_gemm, stage_in_pieces
@@ -54,7 +54,7 @@ class FormCompositesPass(ModulePass):
                                   pieces are added up.
              when=always|auto     `auto` leaves a product as single-op commands where those are cheaper.
              in-loops=stream|load  whether a dot in a loop streams what the loop loads for it, or leaves it to the
-                                  loads, for `prefetch-loads`
+                                  loads, for `prefetch-loads`; the only product of a loop streams
     """
 
     name = "form-composites"
@@ -112,7 +112,7 @@ class FormCompositesPass(ModulePass):
             if isinstance(product, tl.GemmOp):
                 single_ops(product, machine)
             return
-        if self.in_loops == "load" and isinstance(product, tl.DotOp):
+        if self.in_loops == "load" and isinstance(product, tl.DotOp) and not is_alone(product):
             early = [
                 n for n in "ab" if n not in choice.at_once and loaded_ahead(product, ops[n].source, machine) is not None
             ]

@@ -30,6 +30,14 @@ def has_recipe(loop: scf.ForOp) -> bool:
     return any(isinstance(op, tl.CompositeOp) and op.recipe is not None for op in loop.body.block.ops)
 
 
+def is_alone(product: Operation) -> bool:
+    """Whether a product is the only one of its loop: PE_CPU then issues composites one after the other, and what they
+    stream is on its way as soon as the slice is free, while a load waits for a block that a composite has done with.
+    """
+    loop = loop_of(product)
+    return loop is not None and sum(isinstance(op, tl.DotOp | tl.GemmOp) for op in loop.walk()) == 1
+
+
 def loaded_ahead(product: Operation, value: SSAValue, machine: Machine) -> tl.LoadRegionOp | None:
     """The load of an operand that is to stay one: it stands in the same loop, that is long enough for blocks to be on
     their way while another is used, and there is room for them."""

@@ -18,7 +18,7 @@
 // AUTO-LABEL: func.func @few_rows
 // AUTO-NOT: tl.composite
 // AUTO: func.return
-func.func @few_rows(%q: tensor<8x128xf16>, %p: !tl.ptr<f16>, %init: tensor<8x256xf32>, %n: i64) -> tensor<8x256xf32> {
+func.func @few_rows(%q: tensor<8x128xf16>, %b: tensor<128x256xf16>, %p: !tl.ptr<f16>, %init: tensor<8x256xf32>, %n: i64) -> tensor<8x256xf32> {
   %zero = arith.constant 0 : i64
   %one = arith.constant 1 : i64
   %rows = arith.constant 128 : i64
@@ -27,7 +27,9 @@ func.func @few_rows(%q: tensor<8x128xf16>, %p: !tl.ptr<f16>, %init: tensor<8x256
     %rk = ahbm.region %p[%t] sizes(%rows, %columns) strides(%columns, %one) lo(%zero, %zero) hi(%rows, %columns) {axes = ["affine", "affine"]} : !tl.ptr<f16> -> !ahbm.region<f16, 2>
     %k = tl.load_region %rk : !ahbm.region<f16, 2> -> tensor<128x256xf16>
     %s = tl.dot %q, %k : tensor<8x128xf16>, tensor<128x256xf16> -> tensor<8x256xf32>
-    %new = arith.maxnumf %o, %s : tensor<8x256xf32>
+    %other = tl.dot %q, %b : tensor<8x128xf16>, tensor<128x256xf16> -> tensor<8x256xf32>
+    %both = arith.addf %s, %other : tensor<8x256xf32>
+    %new = arith.maxnumf %o, %both : tensor<8x256xf32>
     scf.yield %new : tensor<8x256xf32>
   }
   func.return %r : tensor<8x256xf32>
@@ -36,7 +38,7 @@ func.func @few_rows(%q: tensor<8x128xf16>, %p: !tl.ptr<f16>, %init: tensor<8x256
 // Refuses, with `load`: three blocks of 512 KiB are more than the scratch holds, so the operand is streamed.
 // CHECK-LABEL: func.func @large
 // CHECK: tl.composite(%{{.*}} = %q : tensor<8x1024xf16>, %{{.*}} = %rk : !ahbm.region<f16, 2>)
-func.func @large(%q: tensor<8x1024xf16>, %p: !tl.ptr<f16>, %init: tensor<8x256xf32>, %n: i64) -> tensor<8x256xf32> {
+func.func @large(%q: tensor<8x1024xf16>, %b: tensor<1024x256xf16>, %p: !tl.ptr<f16>, %init: tensor<8x256xf32>, %n: i64) -> tensor<8x256xf32> {
   %zero = arith.constant 0 : i64
   %one = arith.constant 1 : i64
   %rows = arith.constant 1024 : i64
@@ -45,6 +47,27 @@ func.func @large(%q: tensor<8x1024xf16>, %p: !tl.ptr<f16>, %init: tensor<8x256xf
     %rk = ahbm.region %p[%t] sizes(%rows, %columns) strides(%columns, %one) lo(%zero, %zero) hi(%rows, %columns) {axes = ["affine", "affine"]} : !tl.ptr<f16> -> !ahbm.region<f16, 2>
     %k = tl.load_region %rk : !ahbm.region<f16, 2> -> tensor<1024x256xf16>
     %s = tl.dot %q, %k : tensor<8x1024xf16>, tensor<1024x256xf16> -> tensor<8x256xf32>
+    %other = tl.dot %q, %b : tensor<8x1024xf16>, tensor<1024x256xf16> -> tensor<8x256xf32>
+    %both = arith.addf %s, %other : tensor<8x256xf32>
+    %new = arith.maxnumf %o, %both : tensor<8x256xf32>
+    scf.yield %new : tensor<8x256xf32>
+  }
+  func.return %r : tensor<8x256xf32>
+}
+
+// Leaves alone, with `load`: the only product of its loop streams.
+// CHECK-LABEL: func.func @alone
+// CHECK-NOT: tl.load_region
+// CHECK: tl.composite(%{{.*}} = %q : tensor<8x128xf16>, %{{.*}} = %rk : !ahbm.region<f16, 2>)
+func.func @alone(%q: tensor<8x128xf16>, %p: !tl.ptr<f16>, %init: tensor<8x256xf32>, %n: i64) -> tensor<8x256xf32> {
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %rows = arith.constant 128 : i64
+  %columns = arith.constant 256 : i64
+  %r = scf.for %t = %zero to %n step %one iter_args(%o = %init) -> (tensor<8x256xf32>) : i64 {
+    %rk = ahbm.region %p[%t] sizes(%rows, %columns) strides(%columns, %one) lo(%zero, %zero) hi(%rows, %columns) {axes = ["affine", "affine"]} : !tl.ptr<f16> -> !ahbm.region<f16, 2>
+    %k = tl.load_region %rk : !ahbm.region<f16, 2> -> tensor<128x256xf16>
+    %s = tl.dot %q, %k : tensor<8x128xf16>, tensor<128x256xf16> -> tensor<8x256xf32>
     %new = arith.maxnumf %o, %s : tensor<8x256xf32>
     scf.yield %new : tensor<8x256xf32>
   }
