@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from ahbmc.dialects import ahbm
 from ahbmc.dialects.ahbm.math import MATH_KINDS
+from ahbmc.dialects.text import parse_module
+from ahbmc.passes import run_pipeline
 from ahbmc.passes.recipes import RECIPES, SOFTMAX_MERGE, Row
 
 PLAIN = {"base": "2", "scale": "before", "guard": "none"}
@@ -70,3 +73,35 @@ def test_the_manual_names_operands_parameters_and_rows() -> None:
         "GEMM, which takes P as its a",
     ):
         assert part in text
+
+
+FRAME, GEMM, WRITE = 4 + 2, 3 + 2 * 8 + 8 + 1 + 3 * 4, 8
+BYTES = {
+    # Of each row: 3, its operands (a handle 8, a number 4, the running tile nothing), its out 8, 1, an axis 4.
+    'linear_gelu", output_tile, [-1], 2, {form = "erf", ': FRAME + GEMM + (4 + 8 + 16 + 8 + 4 * 12) + WRITE,
+    'linear_gelu", output_tile, [-1], 2, {form = "tanh", ': FRAME + GEMM + (0 + 16 + 8 + 8 + 16 + 8 + 6 * 12) + WRITE,
+    'swiglu_gate", output_tile, [-1, 3], 2, {product = "gate", ': FRAME + GEMM + (0 + 8 + 12 + 8 + 16 + 5 * 12) + WRITE,
+    'log_sum_exp", once, [3, 4, 5], 5, {base = "e", ': FRAME
+    + GEMM
+    + (8 + 16 + 16 + 16 + 8 + 24 + 8 + 7 * 12 + 3 * 4)
+    + 3 * WRITE,
+}
+
+
+@pytest.mark.parametrize("spec", BYTES)
+def test_the_bytes_of_a_composite_are_those_of_its_rows(spec: str) -> None:
+    """Counted by hand, rule by rule."""
+    blocks = "".join(f"%{name} = ahbm.alloc : !ahbm.buffer<32x64xf32, tcm>\n" for name in ("y", "s"))
+    blocks += "".join(f"%{name} = ahbm.alloc : !ahbm.buffer<32xf32, tcm>\n" for name in ("m", "l"))
+    region, block, row = "!ahbm.region<f16, 2>", "!ahbm.buffer<32x64xf32, tcm>", "!ahbm.buffer<32xf32, tcm>"
+    writes = "2, 4, 5" if "log_sum" in spec else "2"
+    text = (
+        f"func.func @f(%a: {region}, %b: {region}, %n: i64) {{\n{blocks}"
+        f"ahbm.composite(%a, %b, %y, %s, %m, %l : {region}, {region}, {block}, {block}, {row}, {row}) "
+        f'extents(%n, %n, %n) {{specs = [#ahbm.spec<"gemm", k_tile, [0, 1], 2>, '
+        f'#ahbm.spec<"{spec}tile = tensor<32x64xf32>}}>], writes = array<i64: {writes}>}} plan {{\n}}\nfunc.return\n}}'
+    )
+    module = parse_module(text, "bytes.mlir")
+    run_pipeline(module, "expand-recipes")
+    (composite,) = [op for op in module.walk() if isinstance(op, ahbm.CompositeOp)]
+    assert composite.logical_bytes == BYTES[spec]
