@@ -220,11 +220,12 @@ def test_from_python(capsys: Capture) -> None:
         ahbmc.study(workload, pipelines=["fusd"])
 
 
-def test_the_commands_of_the_page_are_right() -> None:
-    """Every command of docs/study.md is one that the command line takes, on an example that there is."""
-    page = (EXAMPLES.parent / "docs" / "study.md").read_text()
+@pytest.mark.parametrize(("name", "least"), [("study", 10), ("studies", 5)])
+def test_the_commands_of_a_page_are_right(name: str, least: int) -> None:
+    """Every command of the page is one that the command line takes, on an example that there is."""
+    page = (EXAMPLES.parent / "docs" / f"{name}.md").read_text()
     commands = [line.partition("#")[0] for line in re.findall(r"^ahbmc (.*)$", page, re.MULTILINE)]
-    assert len(commands) >= 10
+    assert len(commands) >= least
     for text in commands:
         arguments = argument_parser().parse_args(shlex.split(text))
         files = getattr(arguments, "workloads", [getattr(arguments, "workload", None) or "README.md"])

@@ -60,6 +60,20 @@ def test_every_workload_runs_at_every_point(tmp_path: Path, capsys: Capture) -> 
     assert all(narrow > wide for narrow, wide in latency["lines"].values())
 
 
+def test_the_keys_of_json_are_those_of_the_page(tmp_path: Path, capsys: Capture) -> None:
+    """Beside those of `run --json` a variant has what tells it apart; a figure has its axes and lines."""
+    found = studied(capsys, write(tmp_path, STUDY))
+    assert set(found) == {"schema", "workload", "variants", "figures"}
+    assert main(["run", str(SOFTMAX), "--timing-only", "--json", "-"]) == 0
+    alone = set(json.loads(capsys.readouterr().out))
+    lists = {"attribution_commands", "slices", "links", "remarks"}
+    own = {"workload", "point", "settings", "refused"}
+    assert set(found["variants"][0]) == alone - lists | own
+    assert set(found["figures"][0]) == {"y", "x", "points", "lines"}
+    page = (EXAMPLES.parent / "docs" / "study.md").read_text()
+    assert all(f"`{key}`" in page for key in (*own, "pipeline", "figures", "y", "x", "points", "lines"))
+
+
 def test_settings_of_a_workload_hold_at_every_point(tmp_path: Path, capsys: Capture) -> None:
     """What the study sets in a workload is what `ahbmc run --set` gives."""
     found = studied(capsys, write(tmp_path, STUDY))
