@@ -17,9 +17,10 @@ from ..dialects.elementwise import BY_OP
 from ..dialects.region import RegionOp
 from ..dialects.remarks import remark
 from ..dialects.shapes import shape_of
-from .analysis.affine import AffineAnalysis
+from .analysis.affine import Affine, AffineAnalysis
+from .analysis.masks import box_of
 from .analysis.materialise import Materialiser
-from .analysis.poly import Poly
+from .analysis.poly import ONE, Poly
 from .analysis.region_form import Axis, RegionForm, read, write
 from .composites.tile_ops import captured
 
@@ -33,7 +34,8 @@ class ShrinkRegionsPass(ModulePass):
 
     The bounds of a store are what it demands of the stored block. Element-wise ops pass a demand on as it is; a dot
     and a GEMM demand the rows of the result of `a` and its columns of `b`; whatever else reads a block demands all of
-    it. Two readers demand what the bounds that they have in common allow.
+    it. Two readers demand what the bounds that they have in common allow. Numbers of rows that are held back
+    (`where(n < N, n, 0)`, `minimum(n, N - 1)`) on unwanted lanes alone are let go: the axis is affine again.
 
     needs:   `raise-regions`; `raise-k-loops` before it, where GEMMs are raised.
     keeps:   the values of all stored lanes. A bound is used only where the scalars that it is made of are defined
@@ -204,7 +206,9 @@ def _shrink(region: RegionOp, wanted: Demand, analysis: AffineAnalysis, order: d
     """Add the demanded bounds to a region, as far as they are known before it; whether any was added."""
     form = read(region, analysis)
     narrowed = form
-    for number, (axis, (lowers, uppers)) in enumerate(zip(form.axes, wanted, strict=True)):
+    for number, (lowers, uppers) in enumerate(wanted):
+        narrowed = _let_go(narrowed, number, (lowers, uppers), analysis)
+        axis = narrowed.axes[number]
         more = replace(
             axis,
             lowers=axis.lowers + _new(lowers, axis.lowers, axis, region, analysis, order),
@@ -219,6 +223,41 @@ def _shrink(region: RegionOp, wanted: Demand, analysis: AffineAnalysis, order: d
     region.detach()
     region.erase()
     return True
+
+
+def _let_go(form: RegionForm, number: int, wanted: Bounds, analysis: AffineAnalysis) -> RegionForm:
+    """An axis by numbers that are held back on unwanted lanes alone is the affine axis that it is on the others."""
+    axis = form.axes[number]
+    held = _held_back(axis.index, analysis) if axis.index is not None else None
+    if held is None:
+        return form
+    free, (lowers, uppers) = held
+    if not set(lowers) <= set(wanted[0]) or not set(uppers) <= set(wanted[1]):
+        return form
+    # On the others it may lie outside of the tensor.
+    more = tuple(p for p in uppers if p not in axis.uppers), tuple(p for p in lowers if p not in axis.lowers)
+    affine = replace(axis, index=None, uppers=axis.uppers + more[0], lowers=axis.lowers + more[1])
+    affine = replace(affine, stride=free.coef[0] * axis.stride)
+    return replace(form, offset=form.offset + free.const * axis.stride).with_axis(number, affine)
+
+
+def _held_back(index: SSAValue, analysis: AffineAnalysis) -> tuple[Affine, Bounds] | None:
+    """(numbers, lanes) where `index` holds `numbers` on those lanes: `where(n < N, n, 0)` and `minimum(n, N - 1)`."""
+    free: Affine | None = None
+    bounds = ALL
+    match op := index.owner:
+        case tl.SelectOp():
+            box = box_of(op.condition, analysis)
+            if not box.rest and not box.flags:
+                free, bounds = analysis.of(op.on_true), (tuple(box.lowers[0]), tuple(box.uppers[0]))
+        case arith.MinSIOp():
+            for value, most in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+                numbers, last = analysis.of(value), analysis.of(most)
+                if numbers is not None and last is not None and last.uniform and numbers.coef == (ONE,):
+                    free, bounds = numbers, ((), (last.const - numbers.const + ONE,))
+        case _:
+            pass
+    return (free, bounds) if free is not None and free.pure_affine else None
 
 
 def _new(
