@@ -5,10 +5,11 @@ Times are integer picoseconds, sizes integer bytes. There are five tables.
 
 `sites` (tuple of `Site`): a command op of a lowered function: its kind, its text, the place of kernel text it is from.
 
-`programs`: one program that ran. Ordered by launch, then PE, then time; programs of one PE never overlap.
+`programs`: one program that ran, or several that a PE took up at once because they overlap. Ordered by launch, then PE,
+then time; rows of one PE never overlap.
     launch       index into the header's `launches`
     pe           machine-wide PE number: sip * cubes * pes + cube * pes + pe
-    program      number in the launch grid: x + X * (y + Y * z)
+    program      number in the launch grid: x + X * (y + Y * z); of several, the first one's
     start        absolute time at which PE_CPU takes the program up
     end          absolute time at which its last command has ended
     first, rows  its records are rows [first, first + rows) of `records`. Programs that differ in nothing but addresses
@@ -165,6 +166,12 @@ class OpLog:
         """From the instant at which the PE_CPUs of the first launch start to the end of the last command."""
         end = self.programs["end"]
         return int(end.max()) if len(end) else 0
+
+    @property
+    def program_count(self) -> int:
+        """How many programs there were, each by itself."""
+        launches = self.header.get("launches", ())
+        return sum(launch["programs"] for launch in launches) if launches else len(self.programs["pe"])
 
     @property
     def links(self) -> tuple[str, ...]:

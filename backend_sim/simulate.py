@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from io import StringIO
 from itertools import islice
@@ -13,8 +13,12 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.printer import Printer
 
+from ..dialects import ahbm
+from ..dialects.programs import overlapping, scratch_bytes
+from .engine.commands import NextProgram
 from .engine.execute import PeWork, execute
 from .engine.pe_cpu import Commands
 from .engine.records import Log
@@ -82,9 +86,11 @@ def _simulate(launches: Sequence[Launch], values: bool, exact: bool, partial: bo
     assert all(launch.machine is machine for launch in launches), "launches of one simulation share a machine"
     memory = Memory(machine, _tensors(launches))
     programs: list[Program] = []
+    others: list[Program] = []
     sites: list[Site] = []
     for launch in launches:
         programs.append(Program(launch, memory, len(sites)))
+        others.append(_apart(programs[-1], memory, len(sites)))
         sites += programs[-1].sites
     valued = values or any(program.reads_values for program in programs)
     log, device, numbers = Log(), Device(), dict[int, int]()
@@ -100,9 +106,10 @@ def _simulate(launches: Sequence[Launch], values: bool, exact: bool, partial: bo
                 if pe not in scratches:
                     scratches[pe] = PeMemory(_scratch(machine), memory.space(pe))
                 pe_values = PeValues(pe, scratches[pe], device, eager=program.waits_for_others)
-            work[pe] = _work(program, pe, launch.programs[pe], pe_values)
+            work[pe] = _work((program, others[index]), pe, launch.programs[pe], pe_values)
         again = not program.reads_values
         told.append({"kernel": launch.name, "grid": list(launch.grid), "start": start, "program": _hash(launch)})
+        told[-1]["programs"] = sum(map(len, launch.programs.values()))
         try:
             now, handled = execute(
                 machine, index, start, work, sites, log, numbers, exact=exact, again=again, logs_links=links
@@ -136,7 +143,9 @@ def _interrupted(launches: Sequence[Launch], log: OpLog) -> str:
     """How far the last launch of the log had come."""
     index = len(log.header["launches"]) - 1
     launch = launches[index]
-    ended, programs = int((log.programs["launch"] == index).sum()), sum(map(len, launch.programs.values()))
+    pes, size = log.programs["pe"][log.programs["launch"] == index].tolist(), overlapping(launch.function)
+    ended = sum(min(pes.count(pe) * size, len(ids)) for pe, ids in launch.programs.items())
+    programs = sum(map(len, launch.programs.values()))
     return (
         f"interrupted in launch {index + 1} of {len(launches)} ({launch.name}), of which {ended:,} of {programs:,}"
         " programs had ended; the figures are of what had ended, and there are no values"
@@ -157,12 +166,33 @@ def _scratch(machine: Machine) -> Array:
     return np.full(machine.pe.tcm.scratch_bytes, 0xFF, np.uint8)
 
 
-def _work(program: Program, pe: int, ids: Sequence[ProgramId], values: PeValues | None) -> PeWork:
+def _apart(program: Program, memory: Memory, first_site: int) -> Program:
+    """The kernel with its buffers in the other half of the scratch, if its programs overlap and both halves have room;
+    else as it is.
+    """
+    launch = program.launch
+    by, room = scratch_bytes(launch.function), launch.machine.pe.tcm.scratch_bytes
+    if overlapping(launch.function) == 1 or by is None or 2 * by > room or program.reads_values:
+        return program
+    function = launch.function.clone()
+    for op in function.walk():
+        if isinstance(op, ahbm.AllocOp) and op.offset is not None:
+            op.properties["offset"] = IntegerAttr(op.offset.value.data + by, i64)
+    return Program(replace(launch, function=function), memory, first_site)
+
+
+def _work(turns: tuple[Program, Program], pe: int, ids: Sequence[ProgramId], values: PeValues | None) -> PeWork:
     """The programs of a PE, the slices (by owner) that they may touch, and what is known of them."""
+    program = turns[0]
     launch, view = program.launch, program.view(pe)
     slices = view.owners_of(_arguments(launch))
-    commands = [partial(program.commands, number, pe) for number in ids]
-    numbers = [launch.number(number) for number in ids]
+    size = 1 if program.reads_values else overlapping(launch.function)
+    groups = [ids[first : first + size] for first in range(0, len(ids), size)]
+    commands = [
+        partial(_in_turn, [partial(turns[n % 2].commands, number, pe) for n, number in enumerate(group)])
+        for group in groups
+    ]
+    numbers = [launch.number(group[0]) for group in groups]
     if program.reads_values:
         # What reads values is only like itself.
         return PeWork([Work(n, c) for n, c in zip(numbers, commands, strict=True)], slices, values)
@@ -174,8 +204,22 @@ def _work(program: Program, pe: int, ids: Sequence[ProgramId], values: PeValues 
         keys = [partial(_key, c) for c in commands]
         works = [Work(n, c, k) for n, c, k in zip(numbers, commands, keys, strict=True)]
         return PeWork(works, slices, values, certain=len(slices) == 1)
-    works = [Work(n, c, k) for n, c, k in zip(numbers, commands, alike.classes, strict=True)]
+    classes: dict[tuple[int, ...], int] = {}
+    keys = [classes.setdefault(key, len(classes)) for key in _grouped(alike.classes, size)]
+    works = [Work(n, c, k) for n, c, k in zip(numbers, commands, keys, strict=True)]
     return PeWork(works, alike.slices, values, certain=True)
+
+
+def _grouped(classes: Sequence[int], size: int) -> list[tuple[int, ...]]:
+    return [tuple(classes[first : first + size]) for first in range(0, len(classes), size)]
+
+
+def _in_turn(commands: Sequence[Callable[[], Commands]]) -> Commands:
+    """The commands of programs that overlap: PE_CPU goes on from one to the next."""
+    for number, each in enumerate(commands):
+        if number:
+            yield NextProgram()
+        yield from each()
 
 
 def _few(

@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Operation
 
 from .errors import Place, place_of
 
-Subject = Literal["dot", "load", "store", "recipe", "composite", "operand", "epilogue", "tail", "loop"]
+Subject = Literal["dot", "load", "store", "recipe", "composite", "operand", "epilogue", "tail", "loop", "program"]
 
 ATTRIBUTE = "ahbm.remarks"
 

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from xdsl.dialects.builtin import IntegerAttr
-
 from ..backend_sim.analysis.summary import Analysis
 from ..backend_sim.launch import Launch
 from ..backend_sim.memory import Tensor
@@ -16,8 +14,8 @@ from ..backend_sim.numerics.dtypes import Array
 from ..backend_sim.program.program import reads_values
 from ..backend_sim.simulate import Execution, simulate
 from ..backend_sim.target.machine import Machine
+from ..dialects.programs import scratch_bytes
 from ..dialects.remarks import Remark, remarks
-from ..passes.allocate_scratch import PEAK_ATTRIBUTE
 from .compile_cache import compiled
 from .launches import BoundLaunch
 from .lowering import Compiled, Request
@@ -49,8 +47,7 @@ class Executed:
     @property
     def scratch_peak(self) -> int | None:
         """The most bytes of scratch that a program of one of the kernels needs; None where no pass has placed them."""
-        found = [c.function.attributes.get(PEAK_ATTRIBUTE) for c in self.compiled]
-        return max((peak.value.data for peak in found if isinstance(peak, IntegerAttr)), default=None)
+        return max((size for c in self.compiled if (size := scratch_bytes(c.function)) is not None), default=None)
 
     @property
     def remarks(self) -> tuple[Remark, ...]:

@@ -67,6 +67,7 @@ EFFECTS: dict[str, Shown] = {
     "match-recipes": _DECODED,
     "form-composites": _DECODED,
     "fuse-epilogues": _DECODED,
+    "overlap-programs": Shown("matmul", "auto"),
     "form-tails": Shown("softmax", "auto"),
     "prefetch-loads": Shown("flash_decode", "auto"),
     "software-pipeline": Shown("flash_decode", "pipelined"),

@@ -36,6 +36,7 @@ PASS_NAMES = (
     "match-recipes",
     "form-composites",
     "fuse-epilogues",
+    "overlap-programs",
     "form-tails",
     "prefetch-loads",
     "software-pipeline",

@@ -14,12 +14,10 @@ from xdsl.passes import ModulePass
 
 from ..backend_sim.target.machine_file import machine_of
 from ..dialects.errors import AhbmcError, Category, Fault, place_of
+from ..dialects.programs import SCRATCH_ATTRIBUTE
 from ..dialects.remarks import remarks
 from ..dialects.shapes import shape_of
 from .analysis.scratch import Lifetime, apart, lifetimes, pack, peak, untouched
-
-PEAK_ATTRIBUTE = "ahbm.scratch_bytes"
-"""Attribute of a function: bytes of scratch that it needs."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ class AllocateScratchPass(ModulePass):
                 item.alloc.properties["offset"] = IntegerAttr(offset, i64)
             for alloc in untouched(function):
                 alloc.properties["offset"] = IntegerAttr(0, i64)
-            function.attributes[PEAK_ATTRIBUTE] = IntegerAttr(packing.size, i64)
+            function.attributes[SCRATCH_ATTRIBUTE] = IntegerAttr(packing.size, i64)
         if faults:
             raise AhbmcError(*faults)
 

@@ -15,10 +15,12 @@ from xdsl.passes import ModulePass
 from ..backend_sim.target.cost import dma_write_ps, issue_ps, math_ps
 from ..backend_sim.target.machine import Machine
 from ..backend_sim.target.machine_file import machine_of
+from ..backend_sim.target.quantities import service_ps
 from ..dialects import tl
 from ..dialects.ahbm.commands import DMA_BYTES
 from ..dialects.ahbm.math import MATH_BYTES
 from ..dialects.ahbm.types import HANDLE_BYTES
+from ..dialects.programs import overlapping
 from ..dialects.remarks import remark
 from ..dialects.shapes import element_bytes, element_of, shape_of
 from .commands.math_kinds import is_lane_by_lane, math_kind
@@ -149,17 +151,29 @@ def _from_composite(value: SSAValue) -> bool:
 
 
 def _single_ps(tail: list[Operation], machine: Machine) -> int:
-    """How long the ops take as commands of their own. The write counts where something follows that it holds up."""
+    """How long the ops take as commands of their own.
+
+    Where something follows that the write holds up, its way there and back counts too; the slice it keeps busy in any
+    case.
+    """
     sched, store = machine.pe.sched, tail[-1]
     assert isinstance(store, tl.StoreRegionOp)
     total = issue_ps(machine, DMA_BYTES, composite=False) + sched.entry_dma_ps
-    if isinstance(store.parent_op(), scf.ForOp | scf.WhileOp):
-        total += dma_write_ps(machine, prod(shape_of(store.value.type)) * element_bytes(element_of(store.value.type)))
+    if isinstance(store.parent_op(), scf.ForOp | scf.WhileOp) or _another_program_follows(store):
+        size = prod(shape_of(store.value.type)) * element_bytes(element_of(store.value.type))
+        total += dma_write_ps(machine, size) - service_ps(size, machine.hbm.slice_gb_per_s)
     for op in tail:
         if is_lane_by_lane(op):
             size = MATH_BYTES + HANDLE_BYTES * len(op.operands)
             total += issue_ps(machine, size, composite=False) + sched.entry_engine_ps + _math_ps(op, machine)
     return total
+
+
+def _another_program_follows(op: Operation) -> bool:
+    at = op.parent_op()
+    while at is not None and not isinstance(at, func.FuncOp):
+        at = at.parent_op()
+    return at is not None and overlapping(at) > 1
 
 
 def _composite_ps(tail: list[Operation], steps: int, size: int, machine: Machine) -> int:

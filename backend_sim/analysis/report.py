@@ -122,7 +122,7 @@ def plain_table(title: str, *columns: tuple[str, str]) -> Table:
 def head(analysis: Analysis, run: Run) -> Text:
     """What ran, its latency, the outcome of its checks."""
     log = analysis.log
-    programs, pes = len(log.programs["pe"]), len(analysis.pes)
+    programs, pes = log.program_count, len(analysis.pes)
     said = Text()
     said.append(run.kernel, style="bold")
     said.append(

@@ -159,7 +159,7 @@ def _gemm_advice(analysis: Analysis) -> str | None:
 
 def _machine_advice(analysis: Analysis) -> list[str]:
     pes = len(set(analysis.log.programs["pe"].tolist()))
-    programs = len(analysis.log.programs["pe"])
+    programs = analysis.log.program_count
     free = min(analysis.machine.pes_per_cube, programs)
     if pes < free:
         usable = f"{pes} of {free} usable PEs of a cube work on {programs:,} programs"

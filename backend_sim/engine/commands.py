@@ -70,6 +70,11 @@ class Fill:
 
 
 @dataclass(slots=True)
+class NextProgram:
+    """PE_CPU goes on to the next program, while commands of the one before are in flight."""
+
+
+@dataclass(slots=True)
 class ReadValues:
     """PE_CPU must know what buffers hold: it waits for their producers, and their values must be computed by then. The
     answer is `read` of the memory of the PE; it takes no time."""
@@ -163,4 +168,4 @@ class Composite:
 
 
 Issued = Dma | Compute | Hold | Composite
-Command = Issued | Fill | ReadValues
+Command = Issued | Fill | NextProgram | ReadValues

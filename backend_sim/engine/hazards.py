@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..memory import FIRST_ADDRESS
 from .commands import Range
 from .paths import Completion
 
@@ -38,6 +39,10 @@ def _outside(some: Sequence[Range], others: Sequence[Range]) -> list[Range]:
     return [(first, end) for first, end in some if not any(low <= first and end <= high for low, high in others)]
 
 
+def _in_scratch(ranges: Sequence[Range]) -> list[Range]:
+    return [each for each in ranges if each[0] < FIRST_ADDRESS]
+
+
 class Flights:
     """The commands in flight of one program, in issue order."""
 
@@ -58,6 +63,13 @@ class Flights:
         if len(self._flights) > 2 * self._kept:
             self._flights = [f for f in self._flights if f.done.end is None or f.done.end > time]
             self._kept = len(self._flights)
+
+    def forget_hbm(self) -> None:
+        """Another program begins: what it does to HBM does not wait for what those before do there, as programs of a
+        launch may run at once. Scratch they share.
+        """
+        for flight in self._flights:
+            flight.reads, flight.writes = _in_scratch(flight.reads), _in_scratch(flight.writes)
 
     def writers(self, reads: Sequence[Range], *, scheduled: bool | None = None) -> list[Completion]:
         """Who writes bytes that are about to be read; only those of one kind if that is asked."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
-from .commands import Command, Composite, Compute, Fill, Hold, Issued, ReadValues
+from .commands import Command, Composite, Compute, Fill, Hold, Issued, NextProgram, ReadValues
 from .composite import CompositeFlow
 from .paths import ISSUE, START, Completion, Path, step
 from .pe import Pe
@@ -32,8 +32,8 @@ def latest(completions: Sequence[Completion], time: int, node: int) -> tuple[int
 
 
 class PeCpu:
-    """Runs one program on a PE. `parts` says for each site what its service counts as; `read_values` gives the value
-    of a buffer at a time."""
+    """Runs one program, or several that overlap, on a PE. `parts` says for each site what its service counts as;
+    `read_values` gives the value of a buffer at a time."""
 
     def __init__(self, pe: Pe, commands: Commands, parts: Sequence[int], read_values: Callable[[int, ReadValues], Any]):
         self.pe = pe
@@ -59,6 +59,9 @@ class PeCpu:
                 break
             answer = None
             flights.forget(time)
+            if isinstance(command, NextProgram):
+                flights.forget_hbm()
+                continue
             if isinstance(command, Fill):
                 self._fill(command, time, holder)
                 continue

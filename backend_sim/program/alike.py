@@ -10,7 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..engine.commands import Command, Composite, Compute, Dma, Fill, Hold, Range, ReadValues, Share, Stream, Tiles
+from ..engine.commands import (
+    Command,
+    Composite,
+    Compute,
+    Dma,
+    Fill,
+    Hold,
+    NextProgram,
+    Range,
+    ReadValues,
+    Share,
+    Stream,
+    Tiles,
+)
 from ..memory import FIRST_ADDRESS
 
 # Beyond this many pairs of accesses to compare, a program is only like itself.
@@ -115,6 +128,8 @@ def _part(command: Command, slices: _Slices) -> tuple[Any, ...]:
             return command.site, command.reads
         case Fill():
             return command.writes
+        case NextProgram():
+            return ()
         case Composite():
             tiles = command.tiles
             touched = _local(command.reads), _local(command.writes)

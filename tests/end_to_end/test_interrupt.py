@@ -19,6 +19,7 @@ args:
   c_ptr: {{shape: [4096], dtype: fp32}}
   n_elements: 4096
 const: {{BLOCK_SIZE: 512}}
+options: {{overlap-programs: {{programs: 2}}}}
 grid: [8]
 check: {{c_ptr: {{reference: a_ptr + b_ptr}}}}
 launches:
@@ -59,10 +60,10 @@ def interrupted(folder: Path, method: str, at: int, *arguments: str) -> subproce
 
 
 def test_the_launches_that_ended_are_reported(tmp_path: Path) -> None:
-    """The second of three launches is interrupted when three of its programs have ended: status 130, no traceback; the
-    report, the JSON object and the op-log have what had ended."""
-    done = interrupted(tmp_path, "program", 11, "--json", "r.json", "--oplog", "log.jsonl", "--trace", "t.json")
-    said = "interrupted in launch 2 of 3 (vector_add_kernel), of which 3 of 8 programs had ended"
+    """The second of three launches is interrupted when four of its programs, two by two, have ended: status 130, no
+    traceback; the report, the JSON object and the op-log have what had ended."""
+    done = interrupted(tmp_path, "program", 6, "--json", "r.json", "--oplog", "log.jsonl", "--trace", "t.json")
+    said = "interrupted in launch 2 of 3 (vector_add_kernel), of which 4 of 8 programs had ended"
     assert done.returncode == 130
     assert done.stderr.startswith(f"ahbmc run: {said}") and len(done.stderr.splitlines()) == 1
     assert said in " ".join(done.stdout.split()) and "Launches" in done.stdout and "check skipped" in done.stdout
@@ -74,9 +75,9 @@ def test_the_launches_that_ended_are_reported(tmp_path: Path) -> None:
     assert found["launches"][0] == whole["launches"][0]
     assert 0 < found["launches"][1]["latency_ns"] < whole["launches"][1]["latency_ns"]
     assert sum(found["attribution"].values()) == pytest.approx(found["latency_ns"])
-    assert found["commands"]["total"] * 24 == whole["commands"]["total"] * 11
+    assert found["commands"]["total"] * 24 == whole["commands"]["total"] * 12
     rows = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
-    assert sum(row.get("table") == "programs" for row in rows) == 11
+    assert sum(row.get("table") == "programs" for row in rows) == 6
     assert json.loads((tmp_path / "t.json").read_text())["traceEvents"]
 
 

@@ -9,6 +9,7 @@ import pytest
 from ahbmc.backend_sim.engine.commands import Command, Range
 from ahbmc.backend_sim.engine.hazards import Flights
 from ahbmc.backend_sim.engine.paths import Completion
+from ahbmc.backend_sim.memory import FIRST_ADDRESS
 from ahbmc.backend_sim.oplog import ENGINES
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -54,6 +55,16 @@ def test_what_has_ended_is_forgotten() -> None:
     assert found.writers([(0, 8)]) == [new]
     found.forget(50)
     assert found.writers([(0, 8)]) == [old]
+
+
+def test_the_next_program_waits_for_scratch_only() -> None:
+    """Programs of a launch do not depend on each other in HBM, whose addresses are far above those of the scratch."""
+    hbm = (FIRST_ADDRESS, FIRST_ADDRESS + 64)
+    found, (load, store) = flights(([hbm], [(0, 8)]), ([(8, 16)], [hbm]))
+    assert found.users([hbm]) == [store]
+    found.forget_hbm()
+    assert found.users([hbm]) == []
+    assert found.users([(0, 16)]) == [load, store]
 
 
 BLOCKS = [(first, end) for first in (0, 8) for end in (first + 8, first + 12)]  # some of which overlap

@@ -2,7 +2,7 @@
 // RUN: ahbmc-opt %s -p form-tails,lower-to-commands,allocate-scratch,tile-composites,insert-dma-stages | filecheck %s --check-prefix=COMMANDS
 
 // CHECK: subject = "tail", outcome = "formed", reason = "1 ops"
-// CHECK: subject = "tail", outcome = "formed", reason = "2 ops"
+// CHECK: subject = "tail", outcome = "formed", reason = "3 ops"
 // CHECK: subject = "tail", outcome = "refused", reason = "single ops take about
 
 // Changes: division and cast after a product are issued with the store; the cast is the type of what is stored.
@@ -44,7 +44,7 @@ func.func @division(%a: tensor<32x32xf16>, %b: tensor<32x64xf16>, %sums: tensor<
 // CHECK: scf.for
 // CHECK: tl.composite(%x{{.*}} = %x : tensor<4096xf32>, %r{{.*}} = %r : !ahbm.region<f32, 1>) {
 // COMMANDS-LABEL: func.func @loop
-// COMMANDS: specs = [#ahbm.spec<"exp", once, [0], [[OWN:[0-9]+]]>, #ahbm.spec<"mul", once, {{\[}}[[OWN]], 0], 1>], writes = array<i64: 1>
+// COMMANDS: specs = [#ahbm.spec<"exp", once, [0], [[OWN:[0-9]+]]>, #ahbm.spec<"sqrt", once, {{\[}}[[OWN]]], [[OWN]]>, #ahbm.spec<"mul", once, {{\[}}[[OWN]], 0], 1>], writes = array<i64: 1>
 func.func @loop(%p: !tl.ptr<f32>) {
   %z = arith.constant 0 : i64
   %one = arith.constant 1 : i64
@@ -54,7 +54,8 @@ func.func @loop(%p: !tl.ptr<f32>) {
     %r = ahbm.region %p[%at] sizes(%n) strides(%one) lo(%z) hi(%n) {axes = ["affine"]} : !tl.ptr<f32> -> !ahbm.region<f32, 1>
     %x = tl.load_region %r : !ahbm.region<f32, 1> -> tensor<4096xf32>
     %e = math.exp %x : tensor<4096xf32>
-    %f = arith.mulf %e, %x : tensor<4096xf32>
+    %s = math.sqrt %e : tensor<4096xf32>
+    %f = arith.mulf %s, %x : tensor<4096xf32>
     tl.store_region %r, %f : !ahbm.region<f32, 1>, tensor<4096xf32>
   }
   func.return

@@ -1,0 +1,27 @@
+"""What a function says of the programs that it runs as: how many a PE takes up at once, and their scratch."""
+
+from __future__ import annotations
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import IntegerAttr
+
+OVERLAP_ATTRIBUTE = "ahbm.overlap"
+"""Attribute of a function: how many of its programs a PE takes up at once, one if it is not there."""
+
+SCRATCH_ATTRIBUTE = "ahbm.scratch_bytes"
+"""Attribute of a function: bytes of scratch that a program needs."""
+
+
+def overlapping(function: func.FuncOp) -> int:
+    """How many programs of a kernel a PE takes up at once."""
+    return _number(function, OVERLAP_ATTRIBUTE) or 1
+
+
+def scratch_bytes(function: func.FuncOp) -> int | None:
+    """Bytes of scratch that a program needs; None where no pass has placed its buffers."""
+    return _number(function, SCRATCH_ATTRIBUTE)
+
+
+def _number(function: func.FuncOp, name: str) -> int | None:
+    known = function.attributes.get(name)
+    return known.value.data if isinstance(known, IntegerAttr) else None
