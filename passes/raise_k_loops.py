@@ -21,7 +21,7 @@ from .analysis.affine import AffineAnalysis, is_inside, is_normal
 from .analysis.materialise import Materialiser
 from .analysis.region_form import RegionForm, read, write
 from .commands.math_kinds import is_lane_by_lane
-from .composites.tile_ops import K_AXIS, TileOps, is_same_along, tile_ops, tile_region
+from .composites.tile_ops import K_AXIS, TileOps, exchange_transposes, is_same_along, tile_ops, tile_region
 from .loops.refused import Refused
 from .loops.sums_of_dots import Product, sums_of
 from .loops.whole_k import backwards, runs_backwards, whole_k
@@ -37,7 +37,7 @@ class RaiseKLoopsPass(ModulePass):
     after:   %acc = tl.gemm %ra_all, %rb_all acc(%zero)
 
     Ops between a load and the dot (a cast, a dequantisation, a scale) become the `tiles` of the GEMM, if what they take
-    beside the operand is the same for all of K.
+    beside the operand is the same for all of K. A transpose behind them is put before them.
 
     The K size of the regions is trip * BLOCK_K, at run time; the bound of K in them is the bound of the first
     iteration. A loop that runs backwards is turned round. An operand that moves on by more than a block, as with split
@@ -58,6 +58,7 @@ class RaiseKLoopsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in (f for f in op.walk() if isinstance(f, func.FuncOp)):
             loops = [each for each in function.walk() if isinstance(each, scf.ForOp)]
+            exchange_transposes(function)
             if not any(_dots(loop) for loop in loops):
                 continue
             analysis = AffineAnalysis(function)

@@ -181,9 +181,16 @@ def _is_for_products(value: SSAValue) -> bool:
     """Nothing but products (and views that only they read) reads this block, and a product takes lanes in any order."""
     return all(
         isinstance(use.operation, tl.DotOp | tl.GemmOp)
+        or (isinstance(use.operation, tl.CompositeOp) and _is_factor(use.operation, use.index))
         or (isinstance(use.operation, VIEW_OPS) and _is_for_products(use.operation.results[0]))
         for use in value.uses
     )
+
+
+def _is_factor(composite: tl.CompositeOp, index: int) -> bool:
+    """Whether an input of a composite is an operand of its product and nothing else."""
+    uses = composite.body.block.args[index].uses
+    return all(use.operation is composite.product and use.index < 2 for use in uses)
 
 
 def _resident_scalars(function: func.FuncOp) -> dict[SSAValue, None]:

@@ -12,6 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from ...backend_sim.target.machine import Machine
 from ...dialects import tl
 from ..analysis.bounds import bounds_of
+from ..loops.ahead import writer_in
 from .gemm_choice import BLOCKS_AHEAD
 from .iteration_cost import block_bytes
 from .scratch_estimate import fits_beside
@@ -39,12 +40,15 @@ def is_alone(product: Operation) -> bool:
 
 
 def loaded_ahead(product: Operation, value: SSAValue, machine: Machine) -> tl.LoadRegionOp | None:
-    """The load of an operand that is to stay one: it stands in the same loop, that is long enough for blocks to be on
-    their way while another is used, and there is room for them."""
+    """The load of an operand that is to stay one: it stands in the same loop, which writes no memory (or the load could
+    not move) and is long enough for blocks to be on their way while another is used, and there is room for them.
+    """
     at = value.owner.operand if isinstance(value.owner, tl.TransOp) else value
     load = at.owner
     loop = loop_of(product)
     if not isinstance(load, tl.LoadRegionOp) or load.parent is not product.parent or loop is None:
+        return None
+    if writer_in(loop) is not None:
         return None
     most = bounds_of(loop.ub).high  # loops count from 0 by 1
     if most is not None and most < BLOCKS_AHEAD:

@@ -79,6 +79,58 @@ def _may_be_tile(op: Operation, value: SSAValue) -> bool:
     return value.type == result and len(shape_of(result)) == 2
 
 
+def exchange_transposes(function: Operation) -> None:
+    """Put the transpose of an operand of a dot before the lane-by-lane ops on what it transposes, as far as they take
+    nothing beside it but numbers: a load is then transposed as a region.
+    """
+    for trans in [op for op in function.walk() if isinstance(op, tl.TransOp)]:
+        while _can_exchange(trans):
+            op = trans.operand.owner
+            assert isinstance(op, Operation) and trans.parent is not None
+            shape = [shape_of(trans.operand.type)[axis] for axis in trans.permutation]
+            operands: list[SSAValue] = []
+            for value in op.operands:
+                if isinstance(value.owner, tl.SplatOp):
+                    turned: Operation = tl.SplatOp(value.owner.operand, shape)
+                elif (number := uniform_number(value)) is not None:
+                    constant = arith.ConstantOp(number)
+                    _before(constant, trans)
+                    turned = tl.SplatOp(constant.result, shape)
+                else:
+                    turned = tl.TransOp(value, trans.permutation)
+                _before(turned, trans)
+                operands.append(turned.results[0])
+            made = type(op).create(
+                operands=operands,
+                result_types=[trans.result.type],
+                properties=dict(op.properties),
+                attributes=dict(op.attributes),
+            )
+            _before(made, trans, op)
+            trans.result.replace_all_uses_with(made.results[0])
+            for each in (trans, op):
+                each.detach()
+                each.erase()
+            moved = [v.owner for v in operands if isinstance(v.owner, tl.TransOp)]
+            trans = moved[0]
+
+
+def _can_exchange(trans: tl.TransOp) -> bool:
+    op = trans.operand.owner
+    if not isinstance(op, Operation) or not is_lane_by_lane(op) or not trans.operand.has_one_use():
+        return False
+    if not all(isinstance(use.operation, tl.DotOp) or is_lane_by_lane(use.operation) for use in trans.result.uses):
+        return False
+    tiles = [v for v in op.operands if not isinstance(v.owner, tl.SplatOp) and uniform_number(v) is None]
+    return len(tiles) == 1 and _back_to_load(op.parent, tiles[0]) is not None
+
+
+def _before(op: Operation, place: Operation, like: Operation | None = None) -> None:
+    op.location = (like or place).location
+    assert place.parent is not None
+    place.parent.insert_op_before(op, place)
+
+
 def is_same_along(side: SSAValue, axis: int) -> bool:
     """Whether all lanes of a side operand along an axis are one."""
     if isinstance(side.owner, tl.BroadcastOp):

@@ -58,8 +58,8 @@ OPS: dict[str, tuple[str, str, Callable[[Array, Array, Array], Array]]] = {
     ),
     "of a transpose": (
         "i8",
-        "acc += tl.dot(x, tl.trans(tl.trans(y)).to(tl.float16))",
-        lambda a, b, s: a @ b,
+        "acc += tl.dot(x, tl.trans(tl.trans(y * 2).to(tl.float16)))",
+        lambda a, b, s: 2 * (a @ b),
     ),
     "high bits of a byte": (
         "i8",
@@ -121,6 +121,23 @@ def test_a_loop_with_a_conversion_is_one_composite() -> None:
     arguments = {"a": a, "b": b, "s": s, "o": random_array((M, N), "fp32", 4), "M": M, "N": N, "K": K}
     case = case_of_body(LOOP.format(OPS["cast"][1]), arguments)
     assert ["cast", "gemm"] in specs(check_every_pass(case, "composite"))
+
+
+TRANSPOSED = """
+i = tl.arange(0, 32)
+d = tl.arange(0, 64)
+x = tl.load(a + i[:, None] * 64 + d[None, :])
+for t in range(0, 3):
+    y = tl.load(b + (t * 32 + i)[:, None] * 64 + d[None, :])
+    tl.store(o + i[:, None] * 96 + (t * 32 + i)[None, :], tl.dot(x, tl.trans(y.to(tl.float16))))
+"""
+
+
+def test_a_transpose_behind_a_cast_is_the_order_of_a_region() -> None:
+    a, b = random_array((32, 64), "fp16", 1), random_array((96, 64), "i8", 2)
+    case = case_of_body(TRANSPOSED, {"a": a, "b": b, "o": random_array((32, 96), "fp32", 3)})
+    check_values(case, {"o": a.astype(np.float32) @ b.astype(np.float32).T}, ("auto",))
+    assert specs(check_every_pass(case, "composite")) == [["cast", "gemm"]]
 
 
 def test_a_narrow_operand_is_read_narrow(tmp_path: Path) -> None:

@@ -95,3 +95,26 @@ func.func @per_lane(%a: !tl.ptr<f16>, %b: !tl.ptr<f16>, %rows: tensor<8x1xf16>, 
   }
   func.return %x : tensor<4x4xf32>
 }
+
+// Changes: a transpose behind a cast and a factor is put before them, next to the load.
+// CHECK-LABEL: func.func @transposed
+// CHECK: %[[L:.*]] = tl.load_region
+// CHECK: %[[T:.*]] = tl.trans %[[L]] {order = array<i64: 1, 0>} : tensor<4x8xi8> -> tensor<8x4xi8>
+// CHECK: %[[C:.*]] = tl.cast %[[T]] : tensor<8x4xi8> -> tensor<8x4xf16>
+// CHECK: %[[F:.*]] = tl.splat %factor : f16 -> tensor<8x4xf16>
+// CHECK: %[[S:.*]] = arith.mulf %[[C]], %[[F]]
+// CHECK: tl.dot %a, %[[S]]
+func.func @transposed(%a: tensor<4x8xf16>, %b: !tl.ptr<i8>, %factor: f16) -> tensor<4x4xf32> {
+  %z = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %four = arith.constant 4 : i64
+  %eight = arith.constant 8 : i64
+  %rb = ahbm.region %b[%z] sizes(%four, %eight) strides(%eight, %one) lo(%z, %z) hi(%four, %eight) {axes = ["affine", "affine"]} : !tl.ptr<i8> -> !ahbm.region<i8, 2>
+  %l = tl.load_region %rb : !ahbm.region<i8, 2> -> tensor<4x8xi8>
+  %c = tl.cast %l : tensor<4x8xi8> -> tensor<4x8xf16>
+  %same = tl.splat %factor : f16 -> tensor<4x8xf16>
+  %s = arith.mulf %c, %same : tensor<4x8xf16>
+  %t = tl.trans %s {order = array<i64: 1, 0>} : tensor<4x8xf16> -> tensor<8x4xf16>
+  %d = tl.dot %a, %t : tensor<4x8xf16>, tensor<8x4xf16> -> tensor<4x4xf32>
+  func.return %d : tensor<4x4xf32>
+}
