@@ -110,7 +110,9 @@ class MatchRecipesPass(ModulePass):
         try:
             wrap(match, None, block, stream=False)
         except Refused as refusal:
-            remark(module, self.name, "recipe", "refused", f"{name}: {refusal}", location)
+            # What a product takes besides has its remark already.
+            if not any(isinstance(op, tl.DotOp) for op in block.ops) or match.recipe.place == "tile":
+                remark(module, self.name, "recipe", "refused", f"{name}: {refusal}", location)
             return False
         remark(module, self.name, "recipe", "matched", name, location)
         return True
