@@ -81,7 +81,8 @@ def _print_witnesses(culprit: Culprit, sources: Sources) -> None:
 def _shown(witness: Witness, sources: Sources) -> str:
     line = sources.line(witness.place) if witness.place is not None else None
     where = f"  {witness.place}" if witness.place is not None else ""
-    return f"{where}\n    {(line or '').strip()}\n    {witness.text}" if line else f"  {witness.text}"
+    text = "\n".join(f"    {each}" for each in witness.lines)
+    return f"{where}\n    {line.strip()}\n{text}" if line else text
 
 
 def _on_latency(arguments: argparse.Namespace, sources: Sources) -> int:

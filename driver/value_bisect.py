@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from io import StringIO
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
+from xdsl.printer import Printer
 
 from ..backend_sim.launch import Launch
 from ..backend_sim.memory import Tensor
@@ -33,9 +35,11 @@ _LONGEST = 150  # characters of the text of an op
 
 @dataclass(frozen=True)
 class Witness:
-    """An op of the program, as text, and its line of the kernel."""
+    """An op of the program as lines of text, what makes its operands above it if it would not be told apart without,
+    and its line of the kernel.
+    """
 
-    text: str
+    lines: tuple[str, ...]
     place: Place | None
 
 
@@ -141,12 +145,20 @@ def _witnessed(
             continue  # what ran until then is in the trace
     tolerance = max(tolerance_of(array) for array in wanted.values())
     missing, new = traces[0].unlike(traces[1], tolerance), traces[1].unlike(traces[0], tolerance)
-    return Culprit(name, reason, _witness(new), _witness(missing))
+    alike = new is not None and missing is not None and _lines(new) == _lines(missing)
+    witnesses = [Witness(_lines(op, alike), place_of(op.location)) if op is not None else None for op in (new, missing)]
+    return Culprit(name, reason, *witnesses)
 
 
-def _witness(op: Operation | None) -> Witness | None:
-    if op is None:
-        return None
-    lines = str(op).splitlines()
-    text = lines[0] if len(lines[0]) <= _LONGEST else f"{lines[0][:_LONGEST]} ..."
-    return Witness(text, place_of(op.location))
+def _lines(op: Operation, with_operands: bool = False) -> tuple[str, ...]:
+    """The first line of an op as text, and those of the ops that make its operands before it."""
+    made = dict.fromkeys(each.owner for each in op.operands if isinstance(each.owner, Operation))
+    out = StringIO()
+    printer = Printer(stream=out)
+    lines: list[str] = []
+    for each in (*(made if with_operands else ()), op):
+        out.truncate(out.seek(0))
+        printer.print_op(each)
+        line = out.getvalue().splitlines()[0]
+        lines.append(line if len(line) <= _LONGEST else f"{line[:_LONGEST]} ...")
+    return tuple(lines)

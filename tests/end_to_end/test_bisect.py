@@ -12,6 +12,7 @@ import pytest
 from ahbmc.dialects import ahbm, tl
 from ahbmc.dialects.ahbm.types import Scope, SpecAttr
 from ahbmc.dialects.region import RegionOp
+from ahbmc.dialects.shapes import element_of, shape_of
 from ahbmc.driver.compile_cache import forget
 from ahbmc.driver.main import main
 from ahbmc.passes import all_passes
@@ -20,7 +21,7 @@ from xdsl.dialects import arith, math, scf
 from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntegerAttr, ModuleOp, i64
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FLASH = [str(EXAMPLES / "flash_attention.yaml"), "--set", "args.S=128", "--set", "const.BLOCK_N=32"]
@@ -179,6 +180,24 @@ def test_a_fault_of_values_is_found(fault: Fault, monkeypatch: pytest.MonkeyPatc
     assert f"\n{fault.said or fault.pass_name} changes the values; " in out
     kernel = "matmul.py" if fault.workload is MATMUL else "flash_attention.py"
     assert "first value that is computed " in out and f"{kernel}:{fault.line}:" in out
+
+
+def test_two_witnesses_that_read_the_same_are_told_apart(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    """By what makes their operands: a product takes the exponents in place of the exponentials."""
+
+    def take_the_exponent(module: ModuleOp) -> None:
+        power = first(module, math.Exp2Op, lambda op: len(shape_of(op.result.type)) == 2)
+        dot = next(op for op in module.walk() if isinstance(op, tl.DotOp) and op.acc is not None)
+        cast = tl.CastOp(power.operand, element_of(dot.a.type))
+        Rewriter.insert_op(cast, InsertPoint.before(dot))
+        dot.operands = [cast.result, *dot.operands[1:]]
+
+    inject(monkeypatch, "dot-accumulate", take_the_exponent)
+    assert main(["bisect", *FLASH, "--on", "values"]) == 3
+    lines = [line.split(" : ")[0].strip() for line in capsys.readouterr().out.splitlines()]
+    dots = [n for n, line in enumerate(lines) if " = tl.dot " in line]
+    assert lines[dots[0]] == lines[dots[1]]
+    assert [line for line in lines if " = tl.cast " in line] == ["%0 = tl.cast %p", "%0 = tl.cast %1"]
 
 
 def test_values_that_every_pass_keeps(capsys: Capture) -> None:
