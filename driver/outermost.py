@@ -34,8 +34,8 @@ def guarded(program: str, body: Callable[[], int], sources: Sources) -> int:
         # The reader (`| head`) has gone; nothing more can be said to it. Python must not try again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except KeyboardInterrupt:
-        print(f"{program}: interrupted", file=sys.stderr)
+    except KeyboardInterrupt as interrupt:
+        print(f"{program}: interrupted {interrupt}".rstrip(), file=sys.stderr)
         return INTERRUPTED
     except Exception as error:
         if os.environ.get("AHBMC_DEBUG"):

@@ -26,6 +26,7 @@ from ..dialects.elementwise import ELEMENTWISE
 from ..dialects.errors import AhbmcError, Sources, render
 from ..dialects.remarks import ATTRIBUTE, Remark, remarks
 from ..dialects.text import new_context, parse_module, print_module
+from ..dialects.tl.compute import FLOAT_PREDICATES
 from ..passes import PASS_NAMES, all_passes, build_pipeline, run_pipeline
 from ..passes.pipeline_text import accepted, single_passes
 from ..passes.pipelines import ABOUT, PIPELINES, Entry
@@ -373,6 +374,8 @@ def _recipes() -> Iterator[str]:
     for count, kinds in sorted(functions.items()):
         yield f"- {count} operand{'s' if count > 1 else ''}: {_quotes(kinds)}"
     yield f"- a difference and its exponential in one, `exp(a - b)`: {_quotes(FUSED_KINDS)}"
+    compared = [f"cmp_{predicate}" for predicate in FLOAT_PREDICATES]
+    yield f"- comparisons, which make a block of `i1`, and `select(condition, a, b)`: {_quotes((*compared, 'select'))}"
     yield f"- along an axis: {_quotes(REDUCTIONS)}"
     yield f"- as they are: {_quotes(('copy', 'cast'))}\n"
 

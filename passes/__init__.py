@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 from collections.abc import Callable, Mapping, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING, cast
 
 from ..dialects.errors import AhbmcError, Category, Place
@@ -106,9 +107,10 @@ def run_pipeline(
 ) -> None:
     """Run a pipeline (text, a pipeline's name, or passes) over `module` in place.
 
-    The module is verified before the first and after the last pass; with `verify` also after each one between.
-    `on_pass` is called with each pass that has run. Raises AhbmcError: the user's fault that a pass found, or an
-    internal one, naming the pass whose result is no valid IR.
+    The module is verified before the first and after the last pass, and before and after one that `load_pass` has made
+    known; with `verify` after every one. `on_pass` is called with each pass that has run. Raises AhbmcError: the user's
+    fault that a pass found, or an internal one, naming the pass whose result is no valid IR. An interrupt names the
+    pass that it found at work.
     """
     from ..dialects.text import new_context
     from ..dialects.verify import verify as verify_module
@@ -116,13 +118,17 @@ def run_pipeline(
     passes = build_pipeline(pipeline, options, origin) if isinstance(pipeline, str) else tuple(pipeline)
     context = new_context()
     verify_module(module)
-    for number, each in enumerate(passes, 1):
-        each.apply(context, module)
-        if verify or number == len(passes):
+    for each, following in zip_longest(passes, passes[1:]):
+        try:
+            each.apply(context, module)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(f"in pass '{each.name}'") from None
+        own = each.name in LOADED
+        if verify or own or following is None or following.name in LOADED:
             try:
                 verify_module(module)
             except AhbmcError as error:
-                raise _broken_by(each, error, certain=verify) from error
+                raise _broken_by(each, error, certain=verify or own) from error
         if on_pass is not None:
             on_pass(each, module)
 

@@ -61,11 +61,16 @@ def load_recipes(file: str | Path, place: Place | None = None) -> list[str]:
 
     `place` is where the user names the file. Raises AhbmcError for whatever is wrong with it.
     """
-    from .recipe import Recipe
+    from .recipe import Recipe, WrongRecipe
     from .recipes import OWN, RECIPES
 
     path = Path(file)
-    module = _execute(path, _read(path, place))
+    try:
+        module = _execute(path, _read(path, place))
+    except WrongRecipe as error:
+        at = fault_of_own(error)
+        hint = "mend the recipe; docs/write_a_pass.md says what its parts are"
+        raise fail(str(error), at and at.place, hint=hint) from None
     found = {value.name: value for value in module.__dict__.values() if isinstance(value, Recipe)}
     whole = Place(str(path), 1, 1)
     if not found:

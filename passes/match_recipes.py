@@ -23,7 +23,7 @@ from .composites.loaded_ahead import InLoops, loaded_ahead, loop_of
 from .composites.recipe_match import Match, Refused, match_recipe
 from .composites.recipe_wrap import wrap
 from .recipe import Recipe
-from .recipes import RECIPES
+from .recipes import OWN, RECIPES
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,8 @@ class MatchRecipesPass(ModulePass):
 
     needs:   `dot-accumulate`, `canonicalize` and `cse`. Operands are blocks of floats.
     keeps:   values; the body of the recipe holds the kernel's own ops. A product whose `a` comes from a function that
-             the rows of a recipe have, and that does not match, leaves a remark with the reason.
+             the rows of a recipe have, and that does not match, leaves a remark with the reason. Recipes of one's own
+             leave one at whatever place they run.
     options: in-loops=stream|load  whether the product streams its b in a loop, or leaves it to the load that is there,
                                    for `prefetch-loads`
              when=always|auto      `auto` leaves a loop alone whose iterations single-op commands do faster
@@ -86,11 +87,20 @@ class MatchRecipesPass(ModulePass):
         """The first recipe that goes on with the tiles of a product, or with what lane by lane becomes of them."""
         block = product.parent
         assert block is not None
+        location, refusals = product.location, dict[str, str]()
         for recipe in [r for r in RECIPES.values() if r.place == "tile" and _has_functions(r, block)]:
             for tile in _tiles_of(product):
-                match = _match_tile(recipe, tile, block)
-                if match is not None and self._join(match, product, block, module):
-                    return
+                made = _made_of(tile, block)
+                try:
+                    match = _match_tile(recipe, tile, made, block)
+                except Refused as refusal:
+                    if recipe.name in OWN and not _signs_of(recipe).isdisjoint(map(_kind_of, made)):
+                        refusals[recipe.name] = str(refusal)
+                else:
+                    if self._join(match, product, block, module):
+                        return
+        for name, refusal in refusals.items():
+            remark(module, self.name, "recipe", "refused", f"{name}: {refusal}", location)
 
     def _after(self, block: Block, module: ModuleOp) -> None:
         """Recipes that need no product."""
@@ -99,7 +109,10 @@ class MatchRecipesPass(ModulePass):
                 continue
             try:
                 match = match_recipe(recipe, block, Terms(block), {}, {})
-            except Refused:
+            except Refused as refusal:
+                if recipe.name in OWN:
+                    at = next(op for op in block.ops if isinstance(op, tl.ReduceOp))
+                    remark(module, self.name, "recipe", "refused", f"{recipe.name}: {refusal}", at.location)
                 continue
             self._join(match, match.results[-1].owner, block, module)
 
@@ -151,17 +164,13 @@ def _tiles_of(product: tl.DotOp | tl.GemmOp) -> Iterator[SSAValue]:
         value = op.results[0]
 
 
-def _match_tile(recipe: Recipe, tile: SSAValue, block: Block) -> Match | None:
-    """The recipe as one that goes on with `tile`."""
+def _match_tile(recipe: Recipe, tile: SSAValue, made: list[SSAValue], block: Block) -> Match:
+    """The recipe as one that goes on with `tile`, of which `made` is made; raises `Refused`."""
     assert recipe.tile is not None and recipe.primary is not None
-    made = _made_of(tile, block)
     if not made:
-        return None
-    try:
-        terms = Terms(block, leaves=[tile])
-        return match_recipe(recipe, block, terms, {recipe.primary.name: made}, {recipe.tile: tile})
-    except Refused:
-        return None
+        raise Refused("nothing goes on with the product lane by lane")
+    terms = Terms(block, leaves=[tile])
+    return match_recipe(recipe, block, terms, {recipe.primary.name: made}, {recipe.tile: tile})
 
 
 def _made_of(value: SSAValue, block: Block) -> list[SSAValue]:
@@ -195,26 +204,43 @@ FUNCTIONS = {
 
 
 def _functions_of(recipe: Recipe) -> set[str]:
-    """The kinds of functions by which a kernel that computes a recipe is known."""
-    rows = {row.kind for params in recipe.every_choice() for row in recipe.rows_for(params)}
-    return {f for kind in rows & set(FUNCTIONS) for f in (kind, FUNCTIONS[kind])}
+    """The kinds of functions by which a kernel that computes a recipe is known; none if its rows are arithmetic."""
+    return {f for kind in _kinds_of(recipe) & set(FUNCTIONS) for f in (kind, FUNCTIONS[kind])}
+
+
+def _kinds_of(recipe: Recipe) -> set[str]:
+    return {row.kind for params in recipe.every_choice() for row in recipe.rows_for(params)}
+
+
+def _signs_of(recipe: Recipe) -> set[str]:
+    """The kinds of ops behind which somebody may look for a recipe: its functions, or the arithmetic of one of the
+    user's own that has none.
+    """
+    return _functions_of(recipe) or (_kinds_of(recipe) if recipe.name in OWN else set())
+
+
+def _kind_of(value: SSAValue) -> str:
+    """The kind of the op that makes one of `_made_of`."""
+    assert isinstance(value.owner, Operation)
+    return math_kind(value.owner)
 
 
 def _has_functions(recipe: Recipe, block: Block) -> bool:
+    """Whether the recipe can be in a block at all, which is cheap to say."""
     functions = _functions_of(recipe)
-    return any(is_lane_by_lane(op) and math_kind(op) in functions for op in block.ops)
+    return not functions or any(is_lane_by_lane(op) and math_kind(op) in functions for op in block.ops)
 
 
 def _is_worth_a_word(recipe: Recipe, value: SSAValue) -> bool:
-    """Whether a function of the rows is among the last few ops that make `value`."""
-    functions = _functions_of(recipe)
+    """Whether one of the signs of a recipe is among the last few ops that make `value`."""
+    signs = _signs_of(recipe)
     todo, steps = [value], 0
     while todo and steps < 8:
         op = todo.pop(0).owner
         steps += 1
         if not isinstance(op, Operation) or not is_float(value.type) or isinstance(op, tl.DotOp | tl.LoadRegionOp):
             continue
-        if is_lane_by_lane(op) and math_kind(op) in functions:
+        if is_lane_by_lane(op) and math_kind(op) in signs:
             return True
         todo += [v for v in op.operands if is_float(v.type)]
     return False

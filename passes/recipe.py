@@ -15,6 +15,10 @@ from ..dialects.ahbm.math import MATH_KINDS, REDUCTIONS
 Place = Literal["before", "tile", "after"]
 
 
+class WrongRecipe(Exception):
+    """What is wrong with the data of a recipe."""
+
+
 @dataclass(frozen=True)
 class Operand:
     """One operand of a recipe: `R` is read, `RW` read and written. `axes` names its axes; none is a scalar. `when` are
@@ -107,45 +111,80 @@ class Recipe:
     def __post_init__(self) -> None:
         self._check_names()
         for row in self.rows:
-            assert all(value in self.parameters[name] for name, value in row.when), f"{self.name}: {row}"
+            self._check_cases(row)
         for params in self.every_choice():
             self._check_flow(params)
 
+    def _require(self, holds: bool, message: str) -> None:
+        if not holds:
+            raise WrongRecipe(f"recipe '{self.name}': {message}")
+
     def _check_names(self) -> None:
-        count = len(self.operands) + len(self.scratch) + (self.primary is not None)
-        assert len(self.axes) == count, f"{self.name}: a name stands twice"
+        names = [*(o.name for o in self.operands), *(s.name for s in self.scratch), *self.primaries]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        self._require(not twice, f"{', '.join(twice)} stands twice among operands, primary and scratch")
+        inputs = {o.name for o in self.operands}
         writable = {o.name for o in self.operands if o.access == "RW"}
-        assert self.accumulator is None or self.accumulator in writable, f"{self.name}: {self.accumulator} is not RW"
-        assert (self.tile is None) == (self.place == "before"), f"{self.name}: the tile is what comes after the GEMM"
-        assert self.place == "after" or self.primary is not None, f"{self.name}: no primary output"
+        self._require(
+            self.accumulator is None or self.accumulator in writable,
+            f"the accumulator '{self.accumulator}' is no operand with RW; those are: {', '.join(sorted(writable))}",
+        )
+        self._require(self.place in PLACES, f"there is no place '{self.place}'; places: {', '.join(PLACES)}")
+        if self.place == "before":
+            self._require(self.tile is None, "rows before the GEMM have no tile; leave `tile` out")
+        else:
+            message = f"the rows run at '{self.place}': `tile` must name the operand that the GEMM makes"
+            self._require(self.tile in inputs, f"{message}, one of {', '.join(sorted(inputs))}")
+        self._require(
+            self.place == "after" or self.primary is not None, f"rows at '{self.place}' need a primary output"
+        )
+
+    def _check_cases(self, row: Row) -> None:
+        for name, value in row.when:
+            values = self.parameters.get(name, ())
+            said = f"{name} is {' | '.join(values)}" if values else f"parameters: {', '.join(self.parameters)}"
+            self._require(value in values, f"row `{row}` is for {name} = {value}; {said}")
 
     def _check_axes(self, row: Row) -> None:
         """The axes of a row's operands are those of its result, all but the one that it names, or none."""
         out = self.axes[row.out]
         for name in row.read:
             axes = self.axes[name]
-            if row.kind in REDUCTIONS:
-                assert row.axis is not None and axes[: row.axis] + axes[row.axis + 1 :] == out, f"{self.name}: {row}"
-            elif axes not in ((), out):
-                assert row.axis is not None and out[: row.axis] + out[row.axis + 1 :] == axes, f"{self.name}: {row}"
+            wide, narrow = (axes, out) if row.kind in REDUCTIONS else (out, axes)
+            if row.kind not in REDUCTIONS and axes in ((), out):
+                continue
+            self._require(
+                row.axis is not None and wide[: row.axis] + wide[row.axis + 1 :] == narrow,
+                f"row `{row}`: {name} is [{', '.join(axes)}], {row.out} is [{', '.join(out)}];"
+                " `axis` must be the one axis that only one of them has",
+            )
 
     def _check_flow(self, params: Mapping[str, str]) -> None:
-        rows = self.rows_for(params)
+        rows = self._rows_or_wrong(params)
         written = set(self.inputs(params))
         for row in rows:
-            assert row.kind in MATH_KINDS, f"{self.name}: {row}"
-            assert {*row.read, row.out} <= set(self.axes), f"{self.name}: {row}"
-            assert row.axis is not None or row.kind not in REDUCTIONS, f"{self.name}: {row}"
+            self._require(row.kind in MATH_KINDS, f"row `{row}`: there is no MATH op '{row.kind}'")
+            unknown = sorted({*row.read, row.out} - set(self.axes))
+            self._require(not unknown, f"row `{row}`: {', '.join(unknown)} is no operand, primary or scratch")
             self._check_axes(row)
-            assert set(row.read) <= written, f"{self.name}: {row} reads what no row has written"
+            early = sorted(set(row.read) - written)
+            self._require(not early, f"row `{row}` reads {', '.join(early)}, which no row before it has written")
             written.add(row.out)
         outs = {row.out for row in rows}
-        assert set(self.outputs(params)) <= outs, f"{self.name}: an output is not written"
-        scratch = {s.name for s in self.scratch}
-        assert outs <= {*self.outputs(params), *scratch}, f"{self.name}: a row writes what is only read"
+        missing = sorted(set(self.outputs(params)) - outs)
+        self._require(not missing, f"no row writes {', '.join(missing)}")
+        read_only = sorted(outs - {*self.outputs(params), *(s.name for s in self.scratch)})
+        self._require(not read_only, f"a row writes {', '.join(read_only)}, an operand that is only read (R)")
         if self.place == "tile":
             # The tile becomes the primary output in place: behind that row nobody can see either of them.
-            assert [n for n, r in enumerate(rows) if r.out in self.primaries] == [len(rows) - 1], self.name
+            last = [n for n, r in enumerate(rows) if r.out in self.primaries] == [len(rows) - 1]
+            self._require(last, f"on tiles the last row, and no other, writes {''.join(self.primaries)}")
+
+    def _rows_or_wrong(self, params: Mapping[str, str]) -> tuple[Row, ...]:
+        try:
+            return self.rows_for(params)
+        except KeyError as error:
+            raise WrongRecipe(f"recipe '{self.name}': `words` has nothing for {{{error.args[0]}}}") from None
 
     @property
     def axes(self) -> dict[str, tuple[str, ...]]:
@@ -203,7 +242,8 @@ class Recipe:
     def __str__(self) -> str:
         where = PLACES[self.place].format(primary="".join(self.primaries), tile=self.tile)
         lines = [self.about, "", f"runs {where}", "operands:"]
-        lines += [f"  {o.name:<6}{o.access:<3} {o}" for o in self.operands]
+        wide = max(len(o.name) for o in self.operands)
+        lines += [f"  {o.name:<{wide}} {o.access:<3} {o}" for o in self.operands]
         if self.parameters:
             lines += ["parameters:", *(f"  {name}: {' | '.join(values)}" for name, values in self.parameters.items())]
         for name, cases in self.words.items():

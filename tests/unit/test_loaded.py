@@ -7,8 +7,9 @@ from pathlib import Path
 
 import ahbmc
 import pytest
+from ahbmc.dialects.text import parse_module
 from ahbmc.driver import main, opt
-from ahbmc.passes import PASS_NAMES, pass_names
+from ahbmc.passes import PASS_NAMES, pass_names, run_pipeline
 from ahbmc.passes.loaded import forget_own
 from ahbmc.passes.recipes import RECIPES
 
@@ -144,6 +145,21 @@ def test_a_fault_of_a_loaded_pass_is_not_ours(
     assert "report" not in err
 
 
+def test_what_a_loaded_pass_leaves_is_verified_even_without_checks_between(tmp_path: Path) -> None:
+    """As in `ahbmc run`: the pass is named, and the one before it where that was it."""
+    ahbmc.load_pass(written(tmp_path, TEXT))
+    module = parse_module("tl.cycles {cycles = 1 : i64}", "m.mlir")
+    with pytest.raises(ahbmc.AhbmcError, match="pass 'set-cycles' left invalid IR"):
+        run_pipeline(module, "set-cycles{cycles=-1},set-cycles,cse", verify=False)
+
+
+def test_an_interrupt_names_the_pass_at_work(source: Path, tmp_path: Path, capsys: Capture) -> None:
+    """So one whose rewrites never end is found."""
+    text = TEXT.replace("        for each in", "        raise KeyboardInterrupt\n        for each in")
+    assert opt.main([str(source), "--load-pass", written(tmp_path, text), "-p", "cse,set-cycles"]) == 130
+    assert capsys.readouterr().err == "ahbmc-opt: interrupted in pass 'set-cycles'\n"
+
+
 def test_debugging_shows_the_traceback(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
@@ -189,9 +205,13 @@ def test_a_loaded_recipe_is_one_among_others(tmp_path: Path, capsys: Capture) ->
         (RECIPE.replace('"doubled"', '"softmax_merge"'), ["there is a recipe 'softmax_merge' already"]),
         (
             RECIPE.replace('("x", "x")', '("x", "z")'),
-            ["doubled.py:3:11: error: AssertionError: doubled: y = add(x, z)"],
+            [
+                "doubled.py:3:11: error: recipe 'doubled': row `y = add(x, z)`: z is no operand, primary or scratch",
+                "hint: mend the recipe",
+            ],
         ),
-        (RECIPE.replace('"add"', '"plus"'), ["AssertionError: doubled: y = plus(x, x)"]),
+        (RECIPE.replace('"add"', '"plus"'), ["row `y = plus(x, x)`: there is no MATH op 'plus'"]),
+        (RECIPE.replace('"add"', '"{op}"'), ["`words` has nothing for {op}"]),
     ],
 )
 def test_a_file_without_a_recipe_is_refused(text: str, messages: list[str], tmp_path: Path, capsys: Capture) -> None:

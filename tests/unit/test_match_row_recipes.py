@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ahbmc.passes.recipe import Operand, Recipe, Row, Scratch
+from ahbmc.passes.recipes import OWN
 from support_tl_passes import Passed, random, through_passes
 
 M, K, N = 32, 64, 32
@@ -263,3 +265,36 @@ def test_a_kernel_that_differs_in_one_place_does_not_match(name: str) -> None:
     assert "matched" not in [outcome for outcome, _ in passed.notes("match-recipes")]
     assert "tl.recipe" not in passed.text
     assert passed.difference == 0
+
+
+LEAKY = Recipe(
+    name="leaky",
+    about="A leaky ReLU of a product, and a residual.",
+    place="tile",
+    tile="t",
+    operands=(Operand("t", "R", ("M", "N"), "product"), Operand("r", "R", ("M", "N"), "residual")),
+    primary=Scratch("y", ("M", "N"), element="t"),
+    scratch=(Scratch("low", ("M", "N"), element="t"),),
+    parameters={},
+    rows=(Row("mul", ("t", 0.01), "low"), Row("max", ("t", "low"), "low"), Row("add", ("low", "r"), "y")),
+)
+
+
+@pytest.mark.parametrize(
+    ("out", "found"),
+    [
+        ("tl.maximum(t, t * 0.01) + zs", ("matched", "leaky")),
+        ("zs + tl.maximum(0.01 * t, t)", ("matched", "leaky")),
+        ("tl.minimum(t, t * 0.01) + zs", ("refused", "leaky: what becomes of the product is not y = add(low, r)")),
+        ("tl.maximum(t, t * 0.01) - zs", ("refused", "leaky: the residual [M, N] is no value of its own")),
+    ],
+)
+def test_a_recipe_of_ones_own_may_be_arithmetic_alone(
+    out: str, found: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing but its rows tells it from other kernels; where it is not, a remark says so."""
+    monkeypatch.setitem(OWN, LEAKY.name, LEAKY)
+    passed = Kernel({**TILE, "out": f"out = {out}", "store": STORE}, "").passed({})
+    assert passed.notes("match-recipes") == [found]
+    assert passed.difference == 0
+    assert passed.difference_of_commands() < 5e-3

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from ahbmc.dialects import ahbm
 from ahbmc.dialects.ahbm.math import MATH_KINDS
 from ahbmc.dialects.text import parse_module
 from ahbmc.passes import run_pipeline
-from ahbmc.passes.recipes import RECIPES, SOFTMAX_MERGE, Row
+from ahbmc.passes.recipe import Row, Scratch, WrongRecipe
+from ahbmc.passes.recipes import RECIPES, SOFTMAX_MERGE, SWIGLU_GATE
 
 PLAIN = {"base": "2", "scale": "before", "guard": "none"}
 
@@ -49,19 +51,43 @@ def test_parameters_change_rows_and_operands() -> None:
 
 
 @pytest.mark.parametrize(
-    "row",
+    ("row", "message"),
     [
-        Row("no_such_kind", ("s",), "m_loc"),
-        Row("max", ("m", "nothing"), "m_new"),
-        Row("reduce_max", ("s",), "m_loc"),
-        Row("max", ("m", "m_new"), "m_new", when=(("scale", "sideways"),)),
-        Row("max", ("m", "l_loc"), "m_loc"),
+        (Row("no_such_kind", ("s",), "m_loc"), "there is no MATH op 'no_such_kind'"),
+        (Row("max", ("m", "nothing"), "m_new"), "nothing is no operand, primary or scratch"),
+        (Row("reduce_max", ("s",), "m_loc"), r"s is \[M, N\], m_loc is \[M\]; `axis` must be"),
+        (Row("mul", ("s", "m"), "scaled", axis=0), r"m is \[M\], scaled is \[M, N\]; `axis` must be"),
+        (
+            Row("max", ("m", "m_new"), "m_new", when=(("scale", "sideways"),)),
+            r"is for scale = sideways; scale is before \| after \| inside",
+        ),
+        (Row("max", ("m", "m"), "m_new", when=(("sclae", "after"),)), "parameters: base, scale, guard"),
+        (Row("max", ("m", "l_loc"), "m_loc"), "reads l_loc, which no row before it has written"),
+        (Row("neg", ("s",), "s"), r"a row writes s, an operand that is only read \(R\)"),
+        (Row("{nothing}", ("s",), "P"), "`words` has nothing for {nothing}"),
     ],
-    ids=["unknown kind", "unknown operand", "reduction without an axis", "unknown parameter", "read before written"],
 )
-def test_a_wrong_row_is_refused_when_the_table_is_built(row: Row) -> None:
-    with pytest.raises(AssertionError):
+def test_a_wrong_row_is_refused_when_the_table_is_built(row: Row, message: str) -> None:
+    with pytest.raises(WrongRecipe, match=message):
         replace(SOFTMAX_MERGE, rows=(row, *SOFTMAX_MERGE.rows))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"place": "tiles"}, "there is no place 'tiles'; places: before, tile, after"),
+        ({"tile": None}, "`tile` must name the operand that the GEMM makes, one of t, u"),
+        ({"place": "before"}, "leave `tile` out"),
+        ({"primary": None}, "rows at 'tile' need a primary output"),
+        ({"accumulator": "u"}, "'u' is no operand with RW"),
+        ({"scratch": (*SWIGLU_GATE.scratch, Scratch("t", ("M", "N"), "f32"))}, "t stands twice"),
+        ({"rows": SWIGLU_GATE.rows[:-1]}, "no row writes y"),
+        ({"rows": (*SWIGLU_GATE.rows, SWIGLU_GATE.rows[0])}, "on tiles the last row, and no other, writes y"),
+    ],
+)
+def test_wrong_parts_are_refused_when_the_table_is_built(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(WrongRecipe, match=message):
+        replace(SWIGLU_GATE, **changes)
 
 
 def test_the_manual_names_operands_parameters_and_rows() -> None:
