@@ -30,6 +30,7 @@ from ..analysis.affine import constant_of
 from ..analysis.bounds import argument_fact, bounds_of
 from ..commands.math_kinds import is_lane_by_lane
 from ..raise_regions import uniform_number
+from ..recipes import RECIPES
 from .operand_loads import streamable
 from .scratch_estimate import live_bytes
 from .tile_ops import TileOps, ops_of, ops_on
@@ -364,16 +365,31 @@ def sharers_of(operand: SSAValue) -> int:
 
 
 def _epilogue(product: tl.DotOp | tl.GemmOp) -> tuple[int, bool]:
-    """How many MATH ops on the result alone follow (a cast before the store is none), and whether it is then stored."""
+    """How many MATH ops on the result alone follow (a cast before the store is none), the rows of a recipe on tiles
+    among them, and whether it is then stored.
+    """
     count, value = int(product.acc is not None), product.result
     while True:
         users = dict.fromkeys(use.operation for use in value.uses)
         op = next(iter(users)) if len(users) == 1 else None
         if isinstance(op, tl.StoreRegionOp):
             return count - isinstance(value.owner, tl.CastOp), True
-        if op is None or op.parent is not product.parent or not is_lane_by_lane(op):
+        if op is None or op.parent is not product.parent:
             return count, False
-        count, value = count + 1, op.results[0]
+        if (rows := _rows_on_tiles(op)) is not None:
+            count, value = count + rows, op.results[-1]
+        elif is_lane_by_lane(op):
+            count, value = count + 1, op.results[0]
+        else:
+            return count, False
+
+
+def _rows_on_tiles(op: Operation) -> int | None:
+    """How many rows the recipe has that an op is, if it is one that goes on with tiles."""
+    if not isinstance(op, tl.CompositeOp) or op.product is not None or op.recipe is None:
+        return None
+    recipe = RECIPES[op.recipe.recipe.data]
+    return len(recipe.rows_for(op.recipe.choice)) if recipe.place == "tile" else None
 
 
 def _staging(facts: GemmFacts, staged: tuple[str, ...]) -> GemmFacts:

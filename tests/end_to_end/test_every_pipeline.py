@@ -137,6 +137,42 @@ def test_auto_issues_composites_beside_a_recipe() -> None:
     assert run("auto") <= 1.02 * min(run(pipeline) for pipeline in PIPELINES)
 
 
+GELU = """\
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def gelu_kernel(x_ptr, w_ptr, y_ptr, BM: tl.constexpr, K: tl.constexpr, N: tl.constexpr):
+    rows = tl.program_id(0) * BM + tl.arange(0, BM)
+    lanes = tl.arange(0, K)
+    columns = tl.arange(0, N)
+    x = tl.load(x_ptr + rows[:, None] * K + lanes[None, :])
+    t = tl.dot(x, tl.load(w_ptr + lanes[:, None] * N + columns[None, :]))
+    tl.store(y_ptr + rows[:, None] * N + columns[None, :], 0.5 * t * (1 + tl.erf(t * 0.70710678)))
+"""
+GELU_WORKLOAD = """\
+kernel: gelu.py::gelu_kernel
+args:
+  x_ptr: {shape: [256, K], dtype: fp16}
+  w_ptr: {shape: [K, N], dtype: fp16}
+  y_ptr: {shape: [256, N], dtype: fp32}
+const: {BM: 64, K: 128, N: 64}
+grid: [4]
+"""
+
+
+def test_auto_weighs_the_rows_of_a_recipe_that_a_composite_takes_in(tmp_path: Path) -> None:
+    """The product alone is done sooner as a single GEMM; with GELU on its tiles the composite is."""
+    (tmp_path / "gelu.py").write_text(GELU)
+    (tmp_path / "gelu.yaml").write_text(GELU_WORKLOAD)
+
+    def run(pipeline: str) -> int:
+        return run_workload(tmp_path / "gelu.yaml", pipeline=pipeline, timing_only=True).executed.execution.latency_ps
+
+    assert run("auto") <= 1.02 * min(run(pipeline) for pipeline in PIPELINES)
+
+
 def test_what_fits_fits_with_iterations_that_overlap() -> None:
     """Heads of 256 and scores of 256 x 256: no room for a second buffer of scores, so nothing is started early."""
 
