@@ -45,12 +45,12 @@ def _fault_of(op: Operation) -> Fault | None:
             return _fault(op, "an empty block where at least a terminator is needed")
     try:
         op.verify(verify_nested_ops=False)
-    except VerifyException as error:
+    except (VerifyException, ValueError) as error:  # ValueError: an operand whose op is erased
         return _fault(op, _message(error))
     return None
 
 
-def _message(error: VerifyException) -> str:
+def _message(error: Exception) -> str:
     """The verifier's sentence, without the words that xDSL puts before it and the IR that it attaches."""
     return str(error).removeprefix("Operation does not verify: ")
 

@@ -37,10 +37,8 @@ def guarded(program: str, body: Callable[[], int], sources: Sources) -> int:
     except KeyboardInterrupt as interrupt:
         print(f"{program}: interrupted {interrupt}".rstrip(), file=sys.stderr)
         return INTERRUPTED
-    except Exception as error:
-        if os.environ.get("AHBMC_DEBUG"):
-            traceback.print_exception(error)
-        found = AhbmcError(unexpected_fault(program, error))
+    except BaseException as error:
+        found = _unexpected(program, error)
         print(render(found, sources), file=sys.stderr)
         return found.exit_status
 
@@ -51,14 +49,23 @@ def caught(program: str, body: Callable[[], None]) -> AhbmcError | None:
         body()
     except AhbmcError as error:
         return error
-    except Exception as error:
-        if os.environ.get("AHBMC_DEBUG"):
-            traceback.print_exception(error)
-        return AhbmcError(unexpected_fault(program, error))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        return _unexpected(program, error)
     return None
 
 
-def unexpected_fault(program: str, error: Exception) -> Fault:
+def _unexpected(program: str, error: BaseException) -> AhbmcError:
+    """What is said of an exception. One that ends Python is raised again, unless a file of the user's own raised it."""
+    if os.environ.get("AHBMC_DEBUG"):
+        traceback.print_exception(error)
+    if not isinstance(error, Exception) and fault_of_own(error) is None:
+        raise error
+    return AhbmcError(unexpected_fault(program, error))
+
+
+def unexpected_fault(program: str, error: BaseException) -> Fault:
     """What an exception that nobody expected says to a user."""
     if (own := fault_of_own(error)) is not None:
         return own

@@ -293,7 +293,7 @@ def _quoted(pipeline: str) -> str:
 
 
 def _options(cls: type[ModulePass]) -> Iterator[str]:
-    hints = get_type_hints(cls)
+    hints = get_type_hints(cls, include_extras=True)
     for field in dataclasses.fields(cls):
         default = str(field.default).lower() if isinstance(field.default, bool) else field.default
         yield f"- option `{field.name.replace('_', '-')}`: {accepted(hints[field.name])}; default `{default}`"

@@ -56,10 +56,10 @@ def prepare(workload: Workload, machine: str | None, pipeline: str | None) -> Pr
             each.constants,
             name,
             workload.machine_set,
-            pipeline or launch.pipeline,
+            launch.pipeline if pipeline is None else pipeline,
             launch.options,
             each.values,
-            None if pipeline else workload.node(launch, "pipeline").place,
+            None if pipeline is not None else workload.node(launch, "pipeline").place,
             each.sharers(target),
         )
         for each, launch in zip(bindings.launches, workload.launches, strict=True)

@@ -43,7 +43,8 @@ class StudyFile(Struct, frozen=True, forbid_unknown_fields=True):
         Meta(description="by name: a workload file, or a mapping with `file`; or a list of files, named after these"),
     ]
     pipelines: Annotated[
-        tuple[str, ...], Meta(description="names or lists of passes; default: the pipeline of each workload")
+        tuple[str, ...],
+        Meta(min_length=1, description="names or lists of passes; default: the pipeline of each workload"),
     ] = ()
     points: Annotated[
         dict[str, Settings], Meta(description="points by name, each with its values by path: `big: {args.M: 4096}`")

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, cast
 
-from ..dialects.errors import AhbmcError, Category, Place
+from ..dialects.errors import AhbmcError, Category, Place, fail
 from .loaded import LOADED
 
 if TYPE_CHECKING:
@@ -118,12 +118,15 @@ def run_pipeline(
     passes = build_pipeline(pipeline, options, origin) if isinstance(pipeline, str) else tuple(pipeline)
     context = new_context()
     verify_module(module)
+    functions = _has_function(module)
     for each, following in zip_longest(passes, passes[1:]):
         try:
             each.apply(context, module)
         except KeyboardInterrupt:
             raise KeyboardInterrupt(f"in pass '{each.name}'") from None
         own = each.name in LOADED
+        if own and functions and not _has_function(module):
+            raise fail(f"pass '{each.name}' left no function", category=Category.INVALID_IR, hint="mend the pass")
         if verify or own or following is None or following.name in LOADED:
             try:
                 verify_module(module)
@@ -131,6 +134,10 @@ def run_pipeline(
                 raise _broken_by(each, error, certain=verify or own) from error
         if on_pass is not None:
             on_pass(each, module)
+
+
+def _has_function(module: ModuleOp) -> bool:
+    return any(op.name == "func.func" for op in module.body.block.ops)
 
 
 def _broken_by(each: ModulePass, error: AhbmcError, *, certain: bool) -> AhbmcError:

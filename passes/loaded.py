@@ -9,13 +9,14 @@ and workloads never are, and so neither names such a file.
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import sys
 import traceback
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_type_hints
 
 from ..dialects.errors import Category, Fault, Place, fail
 
@@ -99,9 +100,10 @@ def _read(path: Path, place: Place | None) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
-        raise fail(f"cannot read '{path}': {(error.strerror or str(error)).lower()}", place) from None
+        message = f"cannot read '{path}': {(error.strerror or str(error)).lower()}"
+        raise fail(message, place, hint="name a Python file") from None
     except UnicodeDecodeError:
-        raise fail(f"'{path}' is not UTF-8 text", place) from None
+        raise fail(f"'{path}' is not UTF-8 text", place, hint="save it as UTF-8") from None
 
 
 def _execute(path: Path, text: str) -> ModuleType:
@@ -136,10 +138,37 @@ def _checked(module: ModuleType, name: str, path: Path) -> type[ModulePass]:
     if cls.__dict__.get("name") != name:
         found = cls.__dict__.get("name")
         raise fail(f"'{wanted}' has the name {found!r}, its file says '{name}'", whole, hint=f'write name = "{name}"')
+    _check_use(cls, whole)
     return cls
 
 
-def fault_of_own(error: Exception) -> Fault | None:
+def _check_use(cls: type[ModulePass], whole: Place) -> None:
+    """Raises AhbmcError unless a pass can be made from options and applied."""
+    from .pipeline_text import accepted
+
+    try:
+        inspect.signature(cls.apply).bind(None, None, None)
+    except TypeError as error:
+        message = f"'{cls.__name__}.apply' is not called as passes are: {error}"
+        raise fail(message, whole, hint="write `def apply(self, ctx, op):`") from None
+    if inspect.isabstract(cls):
+        raise fail(f"'{cls.__name__}' has no `apply`", whole, hint="write `def apply(self, ctx, op):`")
+    try:
+        hints = get_type_hints(cls, include_extras=True)
+    except NameError as error:
+        message = f"the type of a field of '{cls.__name__}' has no meaning: {error}"
+        raise fail(message, whole, hint="import it, or write it as a ClassVar") from None
+    for field in dataclasses.fields(cls):
+        try:
+            accepted(hints[field.name])
+        except KeyError:
+            message = f"option '{field.name}' of '{cls.__name__}' is of a type that no text can give: {field.type}"
+            raise fail(
+                message, whole, hint="allowed: int, float, bool, str, Literal, tuples of these, and None"
+            ) from None
+
+
+def fault_of_own(error: BaseException) -> Fault | None:
     """What an exception says that left a file of the user's own, loading or running it: the fault of the file, at the
     line at which it left it; None if it left none.
     """

@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 from ..dialects import ahbm, tl
 from ..dialects.programs import OVERLAP_ATTRIBUTE
 from ..dialects.remarks import remark
+from .bounds import Positive
 
 _ORDERED = (tl.AtomicOp, tl.WaitOp, ahbm.AtomicOp, ahbm.WaitOp)
 """Ops by which programs wait for each other, or whose order may be seen."""
@@ -38,7 +39,7 @@ class OverlapProgramsPass(ModulePass):
 
     name = "overlap-programs"
 
-    programs: int = 8
+    programs: Positive = 8
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:

@@ -14,12 +14,13 @@ import re
 import types
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from xdsl.passes import ModulePass
 
 from ..dialects.errors import AhbmcError, Fault, Place, fail
 from . import PIPELINE_TEXT, all_passes, pass_names
+from .bounds import Least
 from .pipelines import PIPELINES
 
 Scalar = bool | int | float | str
@@ -203,7 +204,7 @@ def _of_pipeline(spec: PassSpec, faults: list[Fault]) -> list[PassSpec]:
             faults.append(Fault(message, option.place, hint="name a pass that stands in it", notes=(note,)))
             continue
         names = option.value if isinstance(option.value, tuple) else (option.value,)
-        faults += [_unknown_pass(str(name), option.value_place) for name in names if name not in pass_names()]
+        faults += [_no_pass(str(name), option.value_place) for name in names if name not in pass_names()]
         index = at[0] if where == "before" else at[-1] + 1
         specs[index:index] = [PassSpec(str(name), option.value_place) for name in names]
     return specs
@@ -225,6 +226,14 @@ def _unknown_pass(name: str, place: Place | None) -> Fault:
         hint=_closest(name, names)
         or "`ahbmc passes` and `ahbmc pipelines` tell what each does; --load-pass FILE.py makes one of your own known",
         notes=(f"passes: {', '.join(pass_names())}", f"pipelines: {', '.join(PIPELINES)}"),
+    )
+
+
+def _no_pass(name: str, place: Place) -> Fault:
+    if name not in PIPELINES:
+        return _unknown_pass(name, place)
+    return Fault(
+        f"'{name}' is a pipeline, not a pass", place, hint="name one of its passes: `ahbmc pipelines` has them"
     )
 
 
@@ -269,7 +278,7 @@ def _values(
         snake = name.replace("-", "_")
         given[snake] = Option(snake, value, place or Place("<options>", 1, 1), place or Place("<options>", 1, 1))
     fields = {f.name: f for f in dataclasses.fields(cls)}
-    hints = get_type_hints(cls)
+    hints = get_type_hints(cls, include_extras=True)
     values: dict[str, Any] = {}
     overridden = {name.replace("-", "_") for name in overrides}
     for option in given.values():
@@ -307,7 +316,11 @@ class _WrongKind(Exception):
 
 def _convert(value: Value | None, kind: Any) -> Any:
     origin = get_origin(kind)
-    if origin is Literal:
+    if origin is Annotated:
+        found = _convert(value, get_args(kind)[0])
+        if all(found >= bound.value for bound in get_args(kind)[1:] if isinstance(bound, Least)):
+            return found
+    elif origin is Literal:
         for allowed in get_args(kind):
             if value == allowed and isinstance(value, bool) == isinstance(allowed, bool):
                 return allowed
@@ -337,6 +350,9 @@ def _convert(value: Value | None, kind: Any) -> Any:
 def accepted(kind: Any) -> str:
     """What an option of this type takes, in words."""
     origin = get_origin(kind)
+    if origin is Annotated:
+        kind, *bounds = get_args(kind)
+        return accepted(kind) + "".join(f", {b.value} or more" for b in bounds if isinstance(b, Least))
     if origin is Literal:
         return ", ".join(str(a) for a in get_args(kind))
     if origin in (Union, types.UnionType):

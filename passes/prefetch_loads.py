@@ -18,6 +18,7 @@ from ..dialects import tl
 from ..dialects.remarks import remark
 from ..dialects.shapes import element_of
 from .analysis.affine import is_normal
+from .bounds import NotNegative
 from .composites.iteration_cost import block_bytes
 from .composites.scratch_estimate import fits_beside
 from .loops.ahead import Part, carried_by, early_loads, is_cheap, run_ahead, slice_of, writer_in
@@ -48,7 +49,7 @@ class PrefetchLoadsPass(ModulePass):
 
     name = "prefetch-loads"
 
-    distance: int = 1
+    distance: NotNegative = 1
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = machine_of(op)

@@ -20,6 +20,7 @@ from .analysis.affine import AffineAnalysis
 from .analysis.materialise import Materialiser
 from .analysis.poly import Poly
 from .analysis.region_form import RegionForm, read, write
+from .bounds import NotNegative
 from .commands.math_kinds import is_lane_by_lane
 from .loops.refused import Refused
 
@@ -45,7 +46,7 @@ class SplitBatchesPass(ModulePass):
 
     name = "split-batches"
 
-    most: int = 16
+    most: NotNegative = 16
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:

@@ -108,6 +108,19 @@ def test_a_pass_is_loaded_from_python(tmp_path: Path) -> None:
         ("set_cycles.py", TEXT.replace("(ModulePass)", ""), ["'SetCyclesPass' is no pass"]),
         ("set_cycles.py", TEXT.replace("@dataclass(frozen=True)", ""), ["'SetCyclesPass' is no dataclass"]),
         ("set_cycles.py", TEXT.replace("set-cycles", "cycles"), ["has the name 'cycles', its file says 'set-cycles'"]),
+        (
+            "set_cycles.py",
+            TEXT.replace("self, ctx, op", "self, op"),
+            ["too many positional arguments", "(self, ctx, op)"],
+        ),
+        ("set_cycles.py", TEXT.replace("def apply", "def run"), ["'SetCyclesPass' has no `apply`", "hint: write `def"]),
+        (
+            "set_cycles.py",
+            TEXT.replace("cycles: int = 7", "cycles: dict = None"),
+            ["option 'cycles' of", "allowed: int"],
+        ),
+        ("set_cycles.py", TEXT.replace("cycles: int", "cycles: Zork"), ["has no meaning: name 'Zork' is not defined"]),
+        ("set_cycles.py", TEXT + "raise SystemExit(5)\n", ["error: SystemExit: 5", "hint: mend the file"]),
     ],
 )
 def test_a_file_that_is_no_pass_is_refused(
@@ -131,6 +144,8 @@ def test_a_file_that_is_no_pass_is_refused(
         ),
         ("self = IntegerAttr('x', i64)", [":21:16: error:", "note: raised at"]),
         ("op.body.block.first_op.properties['cycles'] = i64", ["pass 'set-cycles' left invalid IR", "mend the pass"]),
+        ("raise SystemExit(0)", ["set_cycles.py:21:9: error: SystemExit: 0"]),
+        ("raise type('Own', (BaseException,), {})()", ["set_cycles.py:21:9: error: Own: no message"]),
     ],
 )
 def test_a_fault_of_a_loaded_pass_is_not_ours(
@@ -158,6 +173,26 @@ def test_an_interrupt_names_the_pass_at_work(source: Path, tmp_path: Path, capsy
     text = TEXT.replace("        for each in", "        raise KeyboardInterrupt\n        for each in")
     assert opt.main([str(source), "--load-pass", written(tmp_path, text), "-p", "cse,set-cycles"]) == 130
     assert capsys.readouterr().err == "ahbmc-opt: interrupted in pass 'set-cycles'\n"
+
+
+@pytest.mark.parametrize(
+    ("last", "message"),
+    [
+        ("next(op.body.block.first_op.body.block.ops.__iter__()).detach()", "pass 'set-cycles' left invalid IR: "),
+        ("op.body.block.first_op.detach()", "pass 'set-cycles' left no function"),
+        ("list(op.walk())[2].results[0].erase(safe_erase=False)", "Erased SSA value is used"),
+    ],
+)
+def test_invalid_ir_in_the_middle_of_a_run_is_of_the_pass_that_left_it(
+    last: str, message: str, tmp_path: Path, capsys: Capture
+) -> None:
+    """`ahbmc run` verifies passes of one's own at once, and ours at the end."""
+    lines = TEXT.splitlines()
+    file = written(tmp_path, "\n".join([*lines[:-2], "        " + last]) + "\n")
+    workload = str(Path(__file__).parents[2] / "examples" / "vector_add.yaml")
+    assert main.main(["run", workload, "--load-pass", file, "--pipeline", "set-cycles,auto"]) == 1
+    err = capsys.readouterr().err
+    assert message in err and "hint: mend the pass" in err and "fault of the compiler" not in err
 
 
 def test_debugging_shows_the_traceback(

@@ -11,6 +11,7 @@ import pytest
 from ahbmc.dialects.errors import AhbmcError, Category, Place
 from ahbmc.dialects.text import parse_module
 from ahbmc.passes import PASS_NAMES, all_passes, build_pipeline, pipeline_text, run_pipeline
+from ahbmc.passes.bounds import Positive
 from ahbmc.passes.pipelines import PIPELINES
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
@@ -27,6 +28,7 @@ class Sample(ModulePass):
 
     stage: Literal["a", "b"] = "a"
     depth: int | None = None
+    count: Positive = 1
     share: float = 0.5
     deep: bool = False
     title: str = ""
@@ -78,6 +80,7 @@ def test_options_become_fields(text: str, expected: Sample) -> None:
         ("sample{stage=c}", 24, "option 'stage' of pass 'sample' is 'c'; allowed: a, b"),
         ("sample{depth=x}", 24, "is 'x'; allowed: an integer or none"),
         ("sample{depth=true}", 24, "is true; allowed: an integer or none"),
+        ("sample{count=0}", 24, "is 0; allowed: an integer, 1 or more"),
         ("sample{share=much}", 24, "is 'much'; allowed: a number"),
         ("sample{deep=1}", 23, "is 1; allowed: true or false"),
         ("sample{title=3}", 24, "is 3; allowed: a text"),
@@ -134,6 +137,7 @@ def test_passes_are_put_into_a_pipeline() -> None:
 @pytest.mark.parametrize(
     ("text", "message", "columns"),
     [
+        ("auto{after-cse=fused}", "'fused' is a pipeline, not a pass", (16, 21)),
         ("auto{x=1}", "'x' is no place in pipeline 'auto'; allowed: before-PASS=NEW, after-PASS=NEW", (6, 7)),
         ("primitive{after-match-recipes=cse}", "'after-match-recipes' is no place in pipeline 'primitive'", (11, 30)),
         ("auto{before-cse=cse,csee}", "there is no pass or pipeline 'csee'", (17, 25)),

@@ -174,6 +174,7 @@ FAULTS = [
     ("{workloads: []}", "a study has one workload or more"),
     ("{workloads: [%s, %s]}", "two workloads have the name `softmax`"),
     ("{workloads: {a: %s}, plot: {y: []}}", "`y` has 0 entries; allowed: 1 or more"),
+    ("{workloads: {a: %s}, pipelines: []}", "`pipelines` has 0 entries; allowed: 1 or more"),
     ("{workloads: {}}", "a study has one workload or more"),
     ("{workloads: {a: nowhere.yaml}}", "there is no workload file"),
     ("{workloads: {a: {file: %s, pipelin: fused}}}", "unknown key `pipelin` in `a`; allowed: file, pipeline, set"),
