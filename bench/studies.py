@@ -1,6 +1,6 @@
 """Runs the studies of `examples/studies/` and writes their tables into `docs/studies.md`, their pictures beside it.
 
-`python bench/studies.py [NAME ...]` takes about a minute for all three; names are those of the study files.
+`python bench/studies.py [NAME ...]` takes about a minute for all; names are those of the study files.
 """
 
 from __future__ import annotations
