@@ -10,9 +10,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ..dialects.ahbm.math import MATH_KINDS, REDUCTIONS
+from xdsl.dialects.builtin import f32, i1
+from xdsl.ir import Attribute
+
+from ..dialects.ahbm.math import MATH_KINDS, REDUCTIONS, arity_of
 
 Place = Literal["before", "tile", "after"]
+
+ELEMENTS: Mapping[str, Attribute] = {"f32": f32, "i1": i1}
+"""Element types that scratch names itself."""
 
 
 class WrongRecipe(Exception):
@@ -120,10 +126,21 @@ class Recipe:
             raise WrongRecipe(f"recipe '{self.name}': {message}")
 
     def _check_names(self) -> None:
+        # A file of the user's own may hold anything.
+        said = str(self.name).isidentifier() and str(self.about) == self.about
+        self._require(said, "the name must be one word, `about` a text")
+        self._require(self.name not in MATH_KINDS, "a MATH op has this name")
+        self._require(all(self.parameters.values()), "a parameter has no values")
+        for each in self.operands:
+            self._require(each.access in ("R", "RW"), f"access of '{each.name}' is '{each.access}'; allowed: R, RW")
         names = [*(o.name for o in self.operands), *(s.name for s in self.scratch), *self.primaries]
         twice = sorted({name for name in names if names.count(name) > 1})
         self._require(not twice, f"{', '.join(twice)} stands twice among operands, primary and scratch")
         inputs = {o.name for o in self.operands}
+        known = {*ELEMENTS, *inputs, *self.primaries, "b"}
+        for each in (*self.scratch, *((self.primary,) if self.primary else ())):
+            message = f"element of '{each.name}' is '{each.element}'; allowed: {', '.join(sorted(known))}"
+            self._require(each.element in known - {each.name}, message)
         writable = {o.name for o in self.operands if o.access == "RW"}
         self._require(
             self.accumulator is None or self.accumulator in writable,
@@ -164,6 +181,8 @@ class Recipe:
         written = set(self.inputs(params))
         for row in rows:
             self._require(row.kind in MATH_KINDS, f"row `{row}`: there is no MATH op '{row.kind}'")
+            wanted = arity_of(row.kind)
+            self._require(len(row.operands) == wanted, f"row `{row}`: {row.kind} takes {wanted} operands")
             unknown = sorted({*row.read, row.out} - set(self.axes))
             self._require(not unknown, f"row `{row}`: {', '.join(unknown)} is no operand, primary or scratch")
             self._check_axes(row)

@@ -26,7 +26,7 @@ from xdsl.utils.exceptions import VerifyException
 from ..region import RegionType, operand_element
 from ..shapes import require, shape_of
 from .commands import CommandOp
-from .math import MATH_KINDS
+from .math import MATH_KINDS, arity_of
 from .plan import plan_faults
 from .types import (
     FRAMING_BYTES,
@@ -188,6 +188,9 @@ class CompositeOp(CommandOp):
         if spec.is_gemm:
             self._verify_gemm(what, spec)
             return
+        if not is_recipe(spec):
+            wanted = arity_of(spec.kind.data)
+            require(len(operands) == wanted, "{} takes {} operands, not {}", what, wanted, len(operands))
         if is_recipe(spec) and gemm is not None and not after:
             self._verify_primary(what, spec.out.data, self.specs.data[gemm].operand_numbers)
         require(scope != Scope.OUTPUT_TILE.value or after, "{} runs per output tile, but no GEMM comes before it", what)

@@ -102,7 +102,7 @@ class MathOp(CommandOp):
             kind,
             "needs an" if self.axis is None else "has no",
         )
-        allowed = (1, 2) if kind == "histogram" else (_arity(kind),)
+        allowed = (1, 2) if kind == "histogram" else (arity_of(kind),)
         require(count in allowed, "'{}' takes {} inputs, not {}", kind, " or ".join(map(str, allowed)), count)
         if self.axis is not None:
             self._verify_along(kind, self.axis.value.data)
@@ -130,7 +130,8 @@ class MathOp(CommandOp):
             require(tuple(shape) == shape_of(out), "{} reduced along axis {} does not give {}", source, axis, out)
 
 
-def _arity(kind: str) -> int:
+def arity_of(kind: str) -> int:
+    """How many operands an op of a kind takes."""
     if kind in BY_KIND:
         return BY_KIND[kind].arity
     if kind in (*COMPARISONS, *FUSED_KINDS, "gather"):

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, StringAttr, f32, i1, i64
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, StringAttr, f32, i64
 from xdsl.ir import Attribute
 
 from ...dialects import ahbm
 from ...dialects.ahbm.composite import is_recipe
 from ...dialects.shapes import element_of, shape_of
-from ..recipe import Scratch
+from ..recipe import ELEMENTS, Scratch
 from ..recipes import RECIPES
 
 NewPart = Callable[[Attribute, str], int]
 """The number of a new part: a buffer of a type, with a name, or a scalar of a value."""
-
-
-ELEMENTS: Mapping[str, Attribute] = {"f32": f32, "i1": i1}
-"""The element types that a recipe names itself."""
 
 
 def block_shape(kind: Attribute, rank: int) -> tuple[int, ...]:

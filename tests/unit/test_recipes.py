@@ -55,6 +55,7 @@ def test_parameters_change_rows_and_operands() -> None:
     [
         (Row("no_such_kind", ("s",), "m_loc"), "there is no MATH op 'no_such_kind'"),
         (Row("max", ("m", "nothing"), "m_new"), "nothing is no operand, primary or scratch"),
+        (Row("max", ("m",), "m_new"), "max takes 2 operands"),
         (Row("reduce_max", ("s",), "m_loc"), r"s is \[M, N\], m_loc is \[M\]; `axis` must be"),
         (Row("mul", ("s", "m"), "scaled", axis=0), r"m is \[M\], scaled is \[M, N\]; `axis` must be"),
         (
@@ -79,6 +80,12 @@ def test_a_wrong_row_is_refused_when_the_table_is_built(row: Row, message: str) 
         ({"tile": None}, "`tile` must name the operand that the GEMM makes, one of t, u"),
         ({"place": "before"}, "leave `tile` out"),
         ({"primary": None}, "rows at 'tile' need a primary output"),
+        ({"name": "swiglu gate"}, "the name must be one word"),
+        ({"name": 3}, "the name must be one word"),
+        ({"name": "exp"}, "a MATH op has this name"),
+        ({"parameters": {"product": ()}}, "a parameter has no values"),
+        ({"operands": (replace(SWIGLU_GATE.operands[0], access="W"),)}, "access of 't' is 'W'; allowed: R, RW"),
+        ({"scratch": (Scratch("g", ("M", "N"), "f31"),)}, "element of 'g' is 'f31'; allowed: b, f32, i1, t, u, y"),
         ({"accumulator": "u"}, "'u' is no operand with RW"),
         ({"scratch": (*SWIGLU_GATE.scratch, Scratch("t", ("M", "N"), "f32"))}, "t stands twice"),
         ({"rows": SWIGLU_GATE.rows[:-1]}, "no row writes y"),

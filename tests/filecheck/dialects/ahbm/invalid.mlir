@@ -336,3 +336,13 @@ func.func @f(%s: !ahbm.buffer<8x8xf32, tcm>, %v: !ahbm.buffer<8xf32, tcm>, %p: !
   }
   func.return
 }
+
+// -----
+
+// An op of a composite has the operands of its kind.
+func.func @f(%a: !ahbm.buffer<8x8xf32, tcm>) {
+  // expected-error @+1 {{'ahbm.composite': op 0 ('add') takes 2 operands, not 1}}
+  ahbm.composite(%a : !ahbm.buffer<8x8xf32, tcm>) {specs = [#ahbm.spec<"add", once, [0], 0>], writes = array<i64: 0>} plan {
+  }
+  func.return
+}
