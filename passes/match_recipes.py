@@ -22,7 +22,7 @@ from .composites.iteration_cost import single_ops_are_faster
 from .composites.loaded_ahead import InLoops, loaded_ahead, loop_of
 from .composites.recipe_match import Match, Refused, match_recipe
 from .composites.recipe_wrap import wrap
-from .recipe import Recipe
+from .recipe import Place, Recipe
 from .recipes import OWN, RECIPES
 
 
@@ -71,7 +71,7 @@ class MatchRecipesPass(ModulePass):
     def _before(self, dot: tl.DotOp, module: ModuleOp, machine: Machine) -> None:
         """The first recipe that makes the `a` of a product."""
         location, refusals = dot.location, list[str]()
-        for recipe in [r for r in RECIPES.values() if r.place == "before"]:
+        for recipe in _at("before"):
             try:
                 self._wrap(_match_before(recipe, dot), dot, machine)
             except Refused as refusal:
@@ -88,7 +88,7 @@ class MatchRecipesPass(ModulePass):
         block = product.parent
         assert block is not None
         location, refusals = product.location, dict[str, str]()
-        for recipe in [r for r in RECIPES.values() if r.place == "tile" and _has_functions(r, block)]:
+        for recipe in [r for r in _at("tile") if _has_functions(r, block)]:
             for tile in _tiles_of(product):
                 made = _made_of(tile, block)
                 try:
@@ -104,7 +104,7 @@ class MatchRecipesPass(ModulePass):
 
     def _after(self, block: Block, module: ModuleOp) -> None:
         """Recipes that need no product."""
-        for recipe in [r for r in RECIPES.values() if r.place == "after"]:
+        for recipe in _at("after"):
             if not _has_functions(recipe, block):
                 continue
             try:
@@ -137,6 +137,12 @@ class MatchRecipesPass(ModulePass):
             raise Refused("single ops do an iteration of the loop faster")
         assert dot.parent is not None
         wrap(match, dot, dot.parent, stream=load is None)
+
+
+def _at(place: Place) -> list[Recipe]:
+    """The recipes whose rows stand there, those of one's own first: what they hold may hold one of ours."""
+    own_first = {**OWN, **RECIPES}
+    return [recipe for recipe in own_first.values() if recipe.place == place]
 
 
 def _match_before(recipe: Recipe, dot: tl.DotOp) -> Match:
@@ -232,14 +238,20 @@ def _has_functions(recipe: Recipe, block: Block) -> bool:
 
 
 def _is_worth_a_word(recipe: Recipe, value: SSAValue) -> bool:
-    """Whether one of the signs of a recipe is among the last few ops that make `value`."""
+    """Whether one of the signs of a recipe is among the last few ops that make `value`, or for a recipe of one's own
+    among all of them.
+    """
     signs = _signs_of(recipe)
-    todo, steps = [value], 0
-    while todo and steps < 8:
-        op = todo.pop(0).owner
+    todo, seen, steps = [value], set[SSAValue](), 0
+    while todo and (steps < 8 or recipe.name in OWN):
+        at = todo.pop(0)
+        op = at.owner
         steps += 1
-        if not isinstance(op, Operation) or not is_float(value.type) or isinstance(op, tl.DotOp | tl.LoadRegionOp):
+        if not isinstance(op, Operation) or isinstance(op, tl.DotOp | tl.LoadRegionOp):
             continue
+        if at in seen or not is_float(at.type):
+            continue
+        seen.add(at)
         if is_lane_by_lane(op) and math_kind(op) in signs:
             return True
         todo += [v for v in op.operands if is_float(v.type)]

@@ -298,3 +298,52 @@ def test_a_recipe_of_ones_own_may_be_arithmetic_alone(
     assert passed.notes("match-recipes") == [found]
     assert passed.difference == 0
     assert passed.difference_of_commands() < 5e-3
+
+
+CENTRED = Recipe(
+    name="centred",
+    about="Rows are centred, then divided by the root of their mean square.",
+    place="before",
+    operands=(
+        Operand("x", "R", ("M", "K"), "rows"),
+        Operand("eps", "R", (), "what is added"),
+        Operand("share", "R", (), "1 / K"),
+    ),
+    primary=Scratch("P", ("M", "K"), element="b"),
+    scratch=(
+        Scratch("mean", ("M",), element="f32"),
+        Scratch("c", ("M", "K"), element="f32"),
+        Scratch("square", ("M", "K"), element="f32"),
+    ),
+    parameters={},
+    rows=(
+        Row("reduce_sum", ("x",), "mean", axis=1),
+        Row("mul", ("mean", "share"), "mean"),
+        Row("sub", ("x", "mean"), "c", axis=1),
+        Row("mul", ("c", "c"), "square"),
+        Row("reduce_sum", ("square",), "mean", axis=1),
+        Row("mul", ("mean", "share"), "mean"),
+        Row("add", ("mean", "eps"), "mean"),
+        Row("rsqrt", ("mean",), "mean"),
+        Row("mul", ("c", "mean"), "P", axis=1),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("square", "found"),
+    [
+        ("square = v * v", [("matched", "centred")]),
+        ("square = wide * wide", [("refused", "centred: what the product takes is not P = mul(c, mean) along axis 1")]),
+    ],
+)
+def test_a_recipe_of_ones_own_comes_first(
+    square: str, found: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it ends with is `rmsnorm_linear`, which would take that alone. How far its root is does not matter."""
+    monkeypatch.setitem(OWN, CENTRED.name, CENTRED)
+    wide = "wide = tl.load(z + om[:, None] * N + (ok % N)[None, :])\nv = wide - (tl.sum(wide, 1) / K)[:, None]"
+    passed = RMS.passed({"wide": wide, "square": square})
+    assert [note for note in passed.notes("match-recipes") if "centred" in note[1]] == found
+    assert passed.difference == 0
+    assert passed.difference_of_commands() < 5e-3
