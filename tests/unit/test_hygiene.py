@@ -190,6 +190,17 @@ def test_every_pass_has_its_class_manual_and_test(pass_name: str) -> None:
     assert (ROOT / "tests" / "filecheck" / "passes" / f"{pass_name}.mlir").is_file()
 
 
+def test_every_pass_is_in_the_table_of_names() -> None:
+    """A file of `passes/` with a pass that `PASS_NAMES` does not have would never be found."""
+    there = {
+        path.stem.replace("_", "-")
+        for path in (ROOT / "passes").glob("*.py")
+        for node in tree(path).body
+        if isinstance(node, ast.ClassDef) and "ModulePass" in map(ast.unparse, node.bases)
+    }
+    assert there == set(PASS_NAMES)
+
+
 def test_every_option_is_in_the_manual_of_its_pass() -> None:
     """An option that the manual does not explain is missing from it."""
     missing = [
