@@ -31,7 +31,7 @@ from .types import (
     uint32,
     uint64,
 )
-from .values import BlockPointer, Descriptor, Item, Region, Value, describe
+from .values import LOAD, BlockPointer, Descriptor, Item, Region, Value, describe
 
 ABSENT = object()
 
@@ -170,7 +170,7 @@ def subscript(emit: Emitter, owner: Item, index: Item) -> Item:
         return _axes(emit, owner, index if isinstance(index, tuple) else (index,))
     if isinstance(owner, tuple | str):
         return _element(owner, known(index) if not isinstance(index, slice) else index)
-    raise TypeFault(f"{describe(owner)} cannot be indexed")
+    raise TypeFault(f"{describe(owner)} cannot be indexed", LOAD if isinstance(owner, Region) else None)
 
 
 def _only_new_axes(index: Item) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from .emit import Emitter
 from .types import DType, PointerType, TypeFault
-from .values import Item, Record, Value, describe
+from .values import LOAD, Item, Record, Region, Value, describe
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def _value(emit: Emitter, item: Item) -> Item:
 def _block(_: Emitter, item: Item) -> Item:
     if isinstance(item, Value) and item.is_block:
         return item
-    raise TypeFault(f"a block is needed, not {describe(item)}")
+    raise TypeFault(f"a block is needed, not {describe(item)}", LOAD if isinstance(item, Region) else None)
 
 
 def known(item: Item) -> Item:
@@ -133,7 +133,7 @@ def _boolean(_: Emitter, item: Item) -> Item:
 def _text(_: Emitter, item: Item) -> Item:
     item = known(item)
     if item is not None and not isinstance(item, str):
-        raise TypeFault(f"a string is needed, not {describe(item)}")
+        raise TypeFault(f"a string is needed, not {describe(item)}", "write it in quotes")
     return item
 
 
@@ -142,9 +142,11 @@ def _shape(_: Emitter, item: Item) -> Item:
     shape = item if isinstance(item, tuple) else (item,)
     for size in shape:
         if isinstance(size, bool) or not isinstance(size, int):
-            raise TypeFault(f"a shape is a tuple of compile-time integers; {describe(size)} is none")
-        if size <= 0:
-            raise TypeFault(f"an axis of a shape cannot have {size} elements")
+            raise TypeFault(
+                f"a shape is a tuple of compile-time integers; {describe(size)} is none", "write it as in (32, 64)"
+            )
+        if not 0 < size < 1 << 31:
+            raise TypeFault(f"an axis of a shape cannot have {size} elements", "it has from 1 to 2147483647")
     return shape
 
 

@@ -15,14 +15,14 @@ def _wait(emit: Emitter, values: tuple[Item, ...]) -> Item:
         raise TypeFault("there is nothing to wait for", "name the blocks, as in al.wait(a, b)")
     for item in waited:
         if not isinstance(item, Value):
-            raise TypeFault(f"only a value can be waited for, not {describe(item)}")
+            raise TypeFault(f"only a value can be waited for, not {describe(item)}", "name blocks, as in al.wait(a, b)")
     emit.insert(tl.WaitOp(*(v.ssa for v in waited if isinstance(v, Value))))
     return None
 
 
 def _cycles(emit: Emitter, n: int) -> Item:
-    if n < 0:
-        raise TypeFault(f"{n} cycles")
+    if not 0 <= n < 1 << 31:
+        raise TypeFault(f"{n} cycles", "from 0 to 2147483647 can be waited")
     emit.insert(tl.CyclesOp(n))
     return None
 

@@ -21,9 +21,9 @@ from .builtin import Builtin, row
 from .contracts import contract_of, recipes, recipes_of
 from .emit import Emitter
 from .products import check_operands, result_type
-from .records import LOAD, at, check_entries, name_of, unknown
+from .records import at, check_entries, name_of, unknown
 from .types import BlockType, DType, TypeFault, float32, ir_type
-from .values import Entry, Item, Record, Region, Value, Written, describe
+from .values import LOAD, Entry, Item, Record, Region, Value, Written, describe
 
 Head = Literal["gemm", "math"]
 _HEADS: Mapping[str, Head] = {"gemm": "gemm", "math": "math"}
@@ -213,7 +213,7 @@ class _Body:
                 raise TypeFault(f"{what} is {describe(item)}; ops beside the GEMM take blocks in TCM", LOAD)
             assert isinstance(tile.element, DType)
             if not isinstance(item, Value | bool | int | float) or (isinstance(item, Value) and item.is_pointer):
-                raise TypeFault(f"{what}: a block or a number is needed, not {describe(item)}")
+                raise TypeFault(f"{what}: a block or a number is needed, not {describe(item)}", "name a block in TCM")
             try:
                 return self.emit.broadcast(self.emit.typed(item, tile.element), tile.shape)
             except TypeFault as fault:
@@ -335,7 +335,7 @@ def _math_operand(a: Item, b: Item, epilogue: tuple[Record, ...]) -> Value:
     if isinstance(a, Region):
         raise TypeFault(f"'a' is {describe(a)}; op 'math' takes a block in TCM", LOAD)
     if not isinstance(a, Value) or not a.is_block or a.is_pointer:
-        raise TypeFault(f"op 'math' takes a block as 'a', not {describe(a)}")
+        raise TypeFault(f"op 'math' takes a block as 'a', not {describe(a)}", "give the block that the ops begin with")
     if not epilogue:
         raise TypeFault("a composite without ops", 'list them, as in epilogue=[{"op": "exp"}]')
     return a

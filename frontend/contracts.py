@@ -17,10 +17,9 @@ from ..dialects import tl
 from . import syntax
 from .builtin import known
 from .emit import Emitter
-from .records import LOAD
 from .text import Text
 from .types import DType, Type, float32
-from .values import Entry, Item, JitFunction, Record, Value, describe
+from .values import LOAD, Entry, Item, JitFunction, Record, Value, describe
 from .values import Region as HbmRegion
 
 
@@ -116,7 +115,7 @@ class Contract:
         for name in self.written:
             entry, what = record.entries[name], f"'{name}' of {self.name} is written"
             if entry.name is None:
-                raise emit.fail(f"{what}, so it must be a name", site=entry.site)
+                raise emit.fail(f"{what}, so it must be a name", "give the block a name before", site=entry.site)
             if sum(v.ssa is operands[name].ssa for v in operands.values()) > 1:
                 raise emit.fail(f"{what}, and is another operand too", "give it a block of its own", site=entry.site)
 

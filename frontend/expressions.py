@@ -302,7 +302,7 @@ class Expressions(ABC):
             if keyword.name is None:
                 raise self.emit.unsupported("`**` in a call", "name the arguments", site=self.site(keyword))
             if keyword.name in named:
-                raise self.emit.fail(f"'{keyword.name}' is given twice", site=self.site(keyword))
+                raise self.emit.fail(f"'{keyword.name}' is given twice", "keep one of the two", site=self.site(keyword))
             given = self._given(keyword.value, function, 0, keyword.name)
             named[keyword.name] = Argument(given, self.site(keyword))
         return Arguments(tuple(positional), named)
@@ -324,9 +324,10 @@ class Expressions(ABC):
                 raise self.emit.unsupported("`**` in a dictionary", "name the operands", site=self.site(value))
             name = self.evaluate(key)
             if not isinstance(name, str):
-                raise self.emit.fail(f"a key is a string here, not {describe(name)}", site=self.site(key))
+                hint = 'name it in quotes, as in {"op": "exp"}'
+                raise self.emit.fail(f"a key is a string here, not {describe(name)}", hint, site=self.site(key))
             if name in entries:
-                raise self.emit.fail(f"'{name}' is given twice", site=self.site(key))
+                raise self.emit.fail(f"'{name}' is given twice", "keep one of the two", site=self.site(key))
             own = value.id if isinstance(value, syntax.Name) else None
             entries[name] = Entry(self.evaluate(value), self.site(value), own)
         return Record(entries, self.site(node))
@@ -368,7 +369,9 @@ class Expressions(ABC):
         if target is None or not isinstance(result, Value):
             return  # an output that is left out, or that lies in HBM
         if not isinstance(target, syntax.Name):
-            raise self.emit.fail(f"'{function.writes}' of {function.name} must be a name", site=self.site(target))
+            hint = "give the block a name before, which then stands for what is written"
+            message = f"'{function.writes}' of {function.name} must be a name"
+            raise self.emit.fail(message, hint, site=self.site(target))
         self.frame.names[target.id] = result
 
 

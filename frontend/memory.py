@@ -63,7 +63,7 @@ def _whole(emit: Emitter, item: Value, address: Value) -> Value:
 def _refuse(what: str, **given: Item) -> None:
     for name, item in given.items():
         if item is not None and item != ():
-            raise TypeFault(f"'{name}' does not go with {what}")
+            raise TypeFault(f"'{name}' does not go with {what}", "leave it out, or use pointers")
 
 
 def address_of(pointer: Item) -> tuple[Value, DType]:
@@ -243,7 +243,7 @@ def _ref(emit: Emitter, pointer: Item, shape: tuple[int, ...], strides: Item) ->
     """
     address, element = address_of(pointer)
     if address.is_block:
-        raise TypeFault(f"a region starts at a single pointer, not {describe(pointer)}")
+        raise TypeFault(f"a region starts at a single pointer, not {describe(pointer)}", "its shape makes the block")
     steps: tuple[Item, ...]
     if strides is None:
         dense, size = list[int](), 1
@@ -254,7 +254,7 @@ def _ref(emit: Emitter, pointer: Item, shape: tuple[int, ...], strides: Item) ->
     else:
         steps = _tuple(strides)
     if len(steps) != len(shape):
-        raise TypeFault(f"{len(steps)} strides for {len(shape)} axes")
+        raise TypeFault(f"{len(steps)} strides for {len(shape)} axes", "give one for each axis")
     zero = emit.constant(0, int64).ssa
     sizes = [emit.constant(n, int64).ssa for n in shape]
     made = region.RegionOp(address.ssa, zero, sizes, [emit.i64(s).ssa for s in steps], [zero] * len(shape), sizes)

@@ -148,6 +148,8 @@ def method(owner: Item, name: str) -> Builtin | JitFunction | None:
 
 def closest(path: str, name: str) -> str | None:
     """A hint with the known name that is most like `name`."""
+    if path == LANGUAGE and name in _members()[OWN]:
+        return "it is one of AHBM's own: `from ahbmc import language as al`"
     names = [n for place in (path, *_MODULES.get(path, ())) for n in _members().get(place, {})]
     if LANGUAGE in (path, *_MODULES.get(path, ())):
         names += library_names()

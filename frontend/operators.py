@@ -14,7 +14,7 @@ from xdsl.ir import BlockArgument
 from ..dialects import tl
 from .emit import Emitter, holds
 from .types import DType, PointerType, TypeFault, check_number, computation_type, float32, int1, int64, type_of_number
-from .values import Item, Value, describe
+from .values import LOAD, Item, Region, Value, describe
 
 # Operator -> {"float" | "sint" | "uint": kind of the element-wise table}.
 KINDS: dict[str, dict[str, str]] = {
@@ -262,7 +262,8 @@ def _at_compile_time(operator: str, a: Item, b: Item) -> Item:
     except ZeroDivisionError:
         raise TypeFault(f"{a} {operator} {b} divides by zero", "test the divisor before") from None
     except (TypeError, ValueError, OverflowError):
-        raise TypeFault(f"'{operator}' is not defined for {describe(a)} and {describe(b)}") from None
+        hint = LOAD if isinstance(a, Region) or isinstance(b, Region) else None
+        raise TypeFault(f"'{operator}' is not defined for {describe(a)} and {describe(b)}", hint) from None
     if isinstance(result, complex):
         raise TypeFault(f"{a} {operator} {b} is no real number")
     return result

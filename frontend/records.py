@@ -11,9 +11,6 @@ from .emit import Emitter
 from .types import TypeFault
 from .values import Entry, Record, Value, describe
 
-LOAD = "load it first, as in tl.load(al.ref(...))"
-"""What to do with a region where a block is needed."""
-
 
 def at(emit: Emitter, place: Record | Entry, make: Callable[[], Value]) -> Value:
     """What `make` makes; a fault of it is reported at `place`."""

@@ -56,6 +56,10 @@ class Region:
     shape: tuple[int, ...]
 
 
+LOAD = "load it first, as in tl.load(al.ref(...))"
+"""What to do with a region where a block is needed."""
+
+
 @dataclass(frozen=True, eq=False)
 class BlockPointer:
     """`tl.make_block_ptr(...)`: a base with the tensor's shape and strides, and the block's offsets in it, all
