@@ -190,6 +190,12 @@ class Recipe:
             self._require(not early, f"row `{row}` reads {', '.join(early)}, which no row before it has written")
             written.add(row.out)
         outs = {row.out for row in rows}
+        idle = sorted(
+            set(self.inputs(params)) - outs - {name for row in rows for name in row.read} - {self.accumulator}
+        )
+        cases = ", ".join(f"{name} = {value}" for name, value in params.items())
+        hint = f" under {cases}; `when` of an Operand says what it is for" if cases else ""
+        self._require(not idle, f"no row reads operand {', '.join(idle)}{hint}")
         missing = sorted(set(self.outputs(params)) - outs)
         self._require(not missing, f"no row writes {', '.join(missing)}")
         read_only = sorted(outs - {*self.outputs(params), *(s.name for s in self.scratch)})

@@ -10,7 +10,7 @@ from ahbmc.dialects import ahbm
 from ahbmc.dialects.ahbm.math import MATH_KINDS
 from ahbmc.dialects.text import parse_module
 from ahbmc.passes import run_pipeline
-from ahbmc.passes.recipe import Row, Scratch, WrongRecipe
+from ahbmc.passes.recipe import Operand, Row, Scratch, WrongRecipe
 from ahbmc.passes.recipes import RECIPES, SOFTMAX_MERGE, SWIGLU_GATE
 
 PLAIN = {"base": "2", "scale": "before", "guard": "none"}
@@ -88,7 +88,11 @@ def test_a_wrong_row_is_refused_when_the_table_is_built(row: Row, message: str) 
         ({"scratch": (Scratch("g", ("M", "N"), "f31"),)}, "element of 'g' is 'f31'; allowed: b, f32, i1, t, u, y"),
         ({"accumulator": "u"}, "'u' is no operand with RW"),
         ({"scratch": (*SWIGLU_GATE.scratch, Scratch("t", ("M", "N"), "f32"))}, "t stands twice"),
-        ({"rows": SWIGLU_GATE.rows[:-1]}, "no row writes y"),
+        (
+            {"operands": (*SWIGLU_GATE.operands, Operand("c", "R", (), "factor"))},
+            "no row reads operand c under product = gate; `when` of an Operand says",
+        ),
+        ({"rows": (*SWIGLU_GATE.rows[:-1], replace(SWIGLU_GATE.rows[-1], out="g"))}, "no row writes y"),
         ({"rows": (*SWIGLU_GATE.rows, SWIGLU_GATE.rows[0])}, "on tiles the last row, and no other, writes y"),
     ],
 )
