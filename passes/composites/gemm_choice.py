@@ -85,8 +85,9 @@ def choose(
     if weigh_single:
         cases, in_loop = cases_of(product, machine), is_in_loop(product) or _has_neighbour(product)
         # In a loop what is staged may be loaded early, and PE_CPU waits for it no longer than for a stream, unless the
-        # product waits for another one that it is added to.
-        overlaps = in_loop and product.acc is None
+        # product waits for another one that it is added to. Ops on its tiles run beside that one.
+        on_tiles = ahead and any(each.ops for each in ops_of(product).values())
+        overlaps = in_loop and (product.acc is None or on_tiles)
         ways = [choice, replace(choice, staged=choice.at_once)] if overlaps else [choice]
         composite = min(
             mean_ps(cases, lambda facts, c=each: _choice_ps(c, facts, product, machine, in_loop=in_loop))

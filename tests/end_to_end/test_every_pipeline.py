@@ -123,6 +123,28 @@ def test_auto_takes_the_faster_way_of_an_iteration(setting: str) -> None:
     assert run("auto") <= 1.02 * min(run(pipeline) for pipeline in PIPELINES)
 
 
+@pytest.mark.parametrize("rows", [8, 64])
+def test_auto_dequantises_beside_the_product_before(rows: int) -> None:
+    """A product of a loop over K that makes its tiles of b ready while the one that it is added to still runs."""
+    sizes = {
+        "args.M": rows,
+        "args.N": 190,
+        "args.K": 512,
+        "const.BLOCK_M": rows,
+        "const.BLOCK_N": 64,
+        "const.BLOCK_K": 64,
+    }
+    overrides = tuple(f"{path}={size}" for path, size in sizes.items())
+
+    def run(pipeline: str) -> int:
+        found = run_workload(
+            EXAMPLES / "quantised_matmul.yaml", overrides=overrides, pipeline=pipeline, timing_only=True
+        )
+        return found.executed.execution.latency_ps
+
+    assert run("auto") <= 1.02 * min(run(pipeline) for pipeline in PIPELINES)
+
+
 def test_auto_issues_composites_beside_a_recipe() -> None:
     """Of scores of 64 x 16 alone a single GEMM is done sooner, but it would hold PE_CPU, which issues the softmax."""
 
