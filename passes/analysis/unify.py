@@ -1,8 +1,8 @@
 """Unification of terms: what the variables of a pattern must stand for, so that the pattern is a given term.
 
 Sums, products and maxima match in any order. What a pattern knows already is built and taken out first, then what has
-a shape of its own is tried on every operand, and what is left over is the last variable. Solutions come one after the
-other, since an operand may have been the wrong one.
+a shape of its own is tried on every operand and on the number among them, and what is left over is the last variable.
+Solutions come one after the other, since an operand may have been the wrong one.
 """
 
 from __future__ import annotations
@@ -48,6 +48,8 @@ def unify(terms: Terms, pattern: Ref, actual: Ref, bound: Bindings) -> Iterator[
             yield {**bound, str(node.detail): local}
     elif node.kind in ("add", "mul", "max", "max_nan"):
         yield from _unify_flat(terms, node.kind, pattern, actual, bound)
+    elif node.kind == "reciprocal" and (number := terms.number(actual)):
+        yield from unify(terms, _inner(terms, pattern)[0], terms.constant(1 / number), bound)
     elif node.kind == other.kind and len(node.operands) == len(other.operands):
         pairs = list(zip(_inner(terms, pattern), _inner(terms, actual), strict=True))
         yield from _unify_all(terms, pairs, bound)
@@ -125,6 +127,10 @@ def _take(
             for n, one in enumerate(left):
                 for found in unify(terms, each, one, bound):
                     yield from _take(terms, kind, more, [*left[:n], *left[n + 1 :]], number, found)
+            unit = UNITS.get(kind)
+            if unit is not None and number != unit and not each.axes:
+                for found in unify(terms, each, terms.constant(number), bound):
+                    yield from _take(terms, kind, more, left, unit, found)
             return
     yield from _take_rest(terms, kind, sorted(wanted, key=lambda r: len(r.axes)), left, number, bound)
 

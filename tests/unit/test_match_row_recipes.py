@@ -347,3 +347,38 @@ def test_a_recipe_of_ones_own_comes_first(
     assert [note for note in passed.notes("match-recipes") if "centred" in note[1]] == found
     assert passed.difference == 0
     assert passed.difference_of_commands() < 5e-3
+
+
+SOFTCAP = Recipe(
+    name="softcap",
+    about="Scores that are held below a cap by a tangent.",
+    place="tile",
+    tile="t",
+    operands=(Operand("t", "R", ("M", "N"), "scores"), Operand("cap", "R", (), "cap")),
+    primary=Scratch("y", ("M", "N"), element="t"),
+    scratch=(Scratch("u", ("M", "N"), element="t"),),
+    parameters={},
+    rows=(Row("div", ("t", "cap"), "u"), Row("tanh", ("u",), "u"), Row("mul", ("u", "cap"), "y")),
+)
+
+
+@pytest.mark.parametrize(
+    ("out", "outcome"),
+    [
+        ("(2 * tl.sigmoid(2 * (t / c)) - 1) * c", "matched"),
+        ("20.0 * (2 * tl.sigmoid(t / 10.0) - 1)", "matched"),
+        ("40.0 * tl.sigmoid(0.1 * t) - 20.0", "matched"),
+        ("40.0 * tl.sigmoid(0.1 * t) - 10.0", "refused"),
+        ("20.0 * (2 * tl.sigmoid(t / 20.0) - 1)", "refused"),
+        ("c * (2 * tl.sigmoid(t / 10.0) - 1)", "refused"),
+    ],
+)
+def test_a_scalar_of_a_recipe_may_be_a_number_that_the_kernel_writes(
+    out: str, outcome: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is the same number wherever the rows have it, also where the kernel has worked out a part with it."""
+    monkeypatch.setitem(OWN, SOFTCAP.name, SOFTCAP)
+    passed = Kernel({**TILE, "out": f"out = {out}", "store": STORE}, "").passed({})
+    assert [note for note, reason in passed.notes("match-recipes") if "softcap" in reason] == [outcome]
+    assert passed.difference == 0
+    assert passed.difference_of_commands() < 5e-3
