@@ -4,6 +4,7 @@ traceback.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -17,6 +18,8 @@ WRONG_USAGE = 2
 CHECK_FAILED = 3
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
 
 def guarded(program: str, body: Callable[[], int], sources: Sources) -> int:
     """The exit status of `body`: its own, or that of the error that it raised, which is printed to standard error with
@@ -25,22 +28,37 @@ def guarded(program: str, body: Callable[[], int], sources: Sources) -> int:
     Anything that is no AhbmcError is a fault of ours, or of a pass of the user's own: ours is reported as `internal` in
     one line with the place in our source, status 70.
     """
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # `>&-`: nobody wants to read it
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 -- until the end
     try:
-        return body()
+        status = body()
+        sys.stdout.flush()
+        return status
     except AhbmcError as error:
         print(render(error, sources), file=sys.stderr)
         return error.exit_status
     except BrokenPipeError:
-        # The reader (`| head`) has gone; nothing more can be said to it. Python must not try again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader (`| head`) has gone; nothing more can be said to it.
+        _give_up_output()
         return 0
     except KeyboardInterrupt as interrupt:
         print(f"{program}: interrupted {interrupt}".rstrip(), file=sys.stderr)
         return INTERRUPTED
     except BaseException as error:
-        found = _unexpected(program, error)
+        if isinstance(error, OSError) and error.errno in _NO_ROOM and error.filename is None:
+            _give_up_output()
+            hint = "make room there, or write to another place"
+            found = AhbmcError(Fault(f"cannot write the output: {os.strerror(error.errno).lower()}", None, hint=hint))
+        else:
+            found = _unexpected(program, error)
         print(render(found, sources), file=sys.stderr)
         return found.exit_status
+
+
+def _give_up_output() -> None:
+    """Python must not try again at exit to write what could not be written."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def caught(program: str, body: Callable[[], None]) -> AhbmcError | None:

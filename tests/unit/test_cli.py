@@ -278,3 +278,14 @@ def test_copies_that_are_written_differently_fail(workload: str, capsys: Capture
     assert "its copies differ: a replicated tensor must be written alike" in capsys.readouterr().err
     cut = ["--set", "args.y_ptr.place={pe: row_wise, num_cubes: 1}"]
     assert main(["run", workload, *cut, "--set", "map.pes=sip0.cube0.pe0-1"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("output", "status", "said"),
+    [(">&-", 0, ""), ("2>&-", 0, ""), (">/dev/full", 1, "error: cannot write the output: no space left on device")],
+)
+def test_output_that_nobody_takes(output: str, status: int, said: str) -> None:
+    """A closed output is none; a full one is the user's fault, told once, and Python does not try again at exit."""
+    command = f'"{sys.executable}" -m ahbmc.driver.main pipelines {output}'
+    found = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stderr.split(" [")[0]) == (status, said)
