@@ -109,7 +109,7 @@ def study_of(
     with counted("variants", len(runs)) as advance:
         for point, entry, pipeline in runs:
             variants.append(found := _variant(plan, trials[entry.file], point, entry, pipeline))
-            if found.measured is not None and plan.x is not None:
+            if found.measured is not None:
                 check_keys(plan.y, found.measured, plan.y_place)
             advance()
     if all(v.error is not None for v in variants):

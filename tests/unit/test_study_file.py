@@ -185,6 +185,7 @@ FAULTS = [
     ("{workloads: {a: %s}, set: {args.n_cols: [one, two]}}", "`two` is no argument and no constant"),
     ("{workloads: {a: %s}, set: {n_cols: [64, 80]}, plot: {x: n_rows}}", "`n_rows` does not vary in this study"),
     ("{workloads: {a: %s}, set: {n_cols: [64, 80]}, plot: {y: latncy_ns}}", "`latncy_ns` is no figure of a run"),
+    ("{workloads: {a: %s}, plot: {y: latncy_ns}}", "`latncy_ns` is no figure of a run"),
     ("{workloads: {a: %s}, set: {n_cols: [64, 80]}, plot: {z: 1}}", "unknown key `z` in `plot`; allowed: x, y"),
 ]
 
