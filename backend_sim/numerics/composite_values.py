@@ -147,11 +147,10 @@ class _Program:
     def _multiply(self, run: _Instance, gemm: tuple[int, int, int], extents: Sequence[int]) -> None:
         a_number, b_number, out = gemm
         a, b = run.factor(a_number), run.factor(b_number)
-        if a.shape[1] != b.shape[0]:
-            # One is a staged block with lanes beyond the K of the other; both are padded with zeros there.
-            k = min(a.shape[1], b.shape[0])
-            assert extents[2] <= k, "an operand that is shorter than the K of its GEMM"
-            a, b = a[:, :k], b[:k]
+        # Tiles beyond the K of the command are not made, whatever its operands hold there.
+        k = extents[2]
+        assert k <= min(a.shape[1], b.shape[0]), "an operand that is shorter than the K of its GEMM"
+        a, b = a[:, :k], b[:k]
         total = _accumulator(self.factor)
         if self.on_products:
             run.running = self._in_tiles(run, a, b, total)

@@ -136,6 +136,17 @@ def lose_store(module: ModuleOp) -> None:
     Rewriter.erase_op(first(module, ahbm.DmaWriteOp))
 
 
+def shrink_k(module: ModuleOp) -> None:
+    """A composite multiplies 32 lanes of K."""
+    composite = first(module, ahbm.CompositeOp, lambda op: any(s.is_gemm for s in op.specs))
+    lanes = arith.ConstantOp(IntegerAttr(32, i64))
+    block = composite.parent
+    assert block is not None
+    block.insert_op_before(lanes, composite)
+    k = composite.extents[2]
+    composite.operands = [lanes.result if v is k else v for v in composite.operands]
+
+
 def drop_fill(module: ModuleOp) -> None:
     Rewriter.erase_op(first(module, ahbm.FillOp, lambda op: op.buffer.name_hint == "l_i"))
 
@@ -168,6 +179,7 @@ FAULTS = (
     Fault(overlap_buffers, "allocate-scratch", FLASH, 57),
     Fault(lose_store, "allocate-scratch", [*FLASH, "--pipeline", "fused"], 64),
     Fault(drop_fill, "insert-dma-stages", FLASH, 57),
+    Fault(shrink_k, "insert-dma-stages", FLASH, 46),
     Fault(swap_exponent, "cse", FLASH, 52, "cse #1"),
 )
 
