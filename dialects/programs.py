@@ -8,6 +8,9 @@ from xdsl.dialects.builtin import IntegerAttr
 OVERLAP_ATTRIBUTE = "ahbm.overlap"
 """Attribute of a function: how many of its programs a PE takes up at once, one if it is not there."""
 
+PROGRAMS_ATTRIBUTE = "ahbm.programs"
+"""Attribute of a function, a fact of its launch: how many programs the busiest PE has, one if it is not there."""
+
 SCRATCH_ATTRIBUTE = "ahbm.scratch_bytes"
 """Attribute of a function: bytes of scratch that a program needs."""
 
@@ -15,6 +18,11 @@ SCRATCH_ATTRIBUTE = "ahbm.scratch_bytes"
 def overlapping(function: func.FuncOp) -> int:
     """How many programs of a kernel a PE takes up at once."""
     return _number(function, OVERLAP_ATTRIBUTE) or 1
+
+
+def programs_per_pe(function: func.FuncOp) -> int:
+    """How many programs of a launch the busiest PE has, as far as that is known."""
+    return _number(function, PROGRAMS_ATTRIBUTE) or 1
 
 
 def scratch_bytes(function: func.FuncOp) -> int | None:

@@ -71,6 +71,7 @@ def run_call(call: Call, sources: Sources) -> Result:
         chosen,
         bound.values,
         sharers=bound.sharers(machine),
+        programs=bound.programs_per_pe,
     )
     compiled = compile_all([request])
     values = not options.get("timing_only", False)

@@ -44,7 +44,7 @@ def key_of(request: Request) -> str:
     return repr(
         (
             (kernel.file, kernel.name, kernel.source),
-            (dict(request.signature), dict(request.constants), facts, dict(request.sharers)),
+            (dict(request.signature), dict(request.constants), facts, dict(request.sharers), request.programs),
             (request.machine, request.machine_set, machine),
             (request.pipeline, request.options, dict(executed_texts())),
         )

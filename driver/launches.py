@@ -50,6 +50,11 @@ class BoundLaunch:
         return {n: memory.sharers(machine, v, pes) for n, v in self.values.items() if isinstance(v, Tensor)}
 
     @property
+    def programs_per_pe(self) -> int:
+        """Programs of the PE that has the most."""
+        return max(map(len, self.programs.values()), default=0)
+
+    @property
     def tensors(self) -> tuple[Tensor, ...]:
         return tuple(v for v in self.values.values() if isinstance(v, Tensor))
 

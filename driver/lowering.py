@@ -18,6 +18,7 @@ from xdsl.ir import Attribute
 
 from ..backend_sim.memory import Tensor
 from ..dialects.errors import Place, fail
+from ..dialects.programs import PROGRAMS_ATTRIBUTE
 from ..frontend import compile_kernel
 from ..passes import build_pipeline, run_pipeline
 from .command_kernels import find_function, passes_for
@@ -35,7 +36,7 @@ class Request:
     """What to compile: a kernel with types and constants, for a machine, through a pipeline.
 
     `facts` are values of scalar arguments and tensors of pointer arguments, where a launch knows them; `sharers` says
-    how many of its PEs share each slice of a tensor.
+    how many of its PEs share each slice of a tensor, `programs` how many programs its busiest PE has.
     """
 
     kernel: Kernel
@@ -48,6 +49,7 @@ class Request:
     facts: Mapping[str, Tensor | bool | int | float] = field(default_factory=dict[str, "Tensor | int | float"])
     pipeline_place: Place | None = None
     sharers: Mapping[str, int] = field(default_factory=dict[str, int])
+    programs: int = 1
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,8 @@ def front(request: Request) -> ModuleOp:
         assert len(given) == len(types), "the function has the arguments of the signature"
         facts = [_fact(request.facts.get(n), t, request.sharers.get(n, 1)) for n, t in zip(given, types, strict=True)]
         function.arg_attrs = ArrayAttr(facts)
+    if request.programs > 1:
+        function_of(module).attributes[PROGRAMS_ATTRIBUTE] = IntegerAttr(request.programs, 64)
     return module
 
 

@@ -61,6 +61,7 @@ def prepare(workload: Workload, machine: str | None, pipeline: str | None) -> Pr
             each.values,
             None if pipeline is not None else workload.node(launch, "pipeline").place,
             each.sharers(target),
+            each.programs_per_pe,
         )
         for each, launch in zip(bindings.launches, workload.launches, strict=True)
     )

@@ -18,7 +18,8 @@ from ..dialects.remarks import remark
 from ..dialects.shapes import element_of, is_float
 from .analysis.terms import Terms
 from .commands.math_kinds import is_lane_by_lane, math_kind
-from .composites.iteration_cost import single_ops_are_faster
+from .composites.gemm_choice import is_in_loop
+from .composites.iteration_cost import single_ops_are_faster, single_ops_are_faster_once
 from .composites.loaded_ahead import InLoops, loaded_ahead, loop_of
 from .composites.recipe_match import Match, Refused, match_recipe
 from .composites.recipe_wrap import wrap
@@ -133,8 +134,12 @@ class MatchRecipesPass(ModulePass):
     def _wrap(self, match: Match, dot: tl.DotOp, machine: Machine) -> None:
         loop = loop_of(dot)
         load = loaded_ahead(dot, dot.b, machine) if self.in_loops == "load" else None
-        if self.when == "auto" and loop is not None and single_ops_are_faster(loop, machine):
-            raise Refused("single ops do an iteration of the loop faster")
+        if self.when == "auto":
+            if loop is None or not is_in_loop(dot):
+                if single_ops_are_faster_once(match.recipe.rows_for(match.params), dot, machine):
+                    raise Refused("single ops are faster")
+            elif single_ops_are_faster(loop, machine):
+                raise Refused("single ops do an iteration of the loop faster")
         assert dot.parent is not None
         wrap(match, dot, dot.parent, stream=load is None)
 

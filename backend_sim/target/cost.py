@@ -241,8 +241,10 @@ def single_math_ps(machine: Machine, elements: int) -> int:
     return issue + machine.pe.sched.entry_engine_ps + math_ps(machine, "mul", elements)
 
 
-def single_gemm_ps(machine: Machine, facts: GemmFacts) -> int:
-    """Estimate of the GEMM as single-op commands, block by block along K: load, wait, gemm and add in turn."""
+def single_gemm_ps(machine: Machine, facts: GemmFacts, *, loaded: bool = False) -> int:
+    """Estimate of the GEMM as single-op commands, block by block along K: load, wait, gemm and add in turn. `loaded`:
+    the loads are issued so early that there is no wait.
+    """
     block_m, block_k, block_n = facts.block
     steps = max(1, -(-facts.k // block_k))
     a_width, b_width = facts.widths
@@ -251,15 +253,17 @@ def single_gemm_ps(machine: Machine, facts: GemmFacts) -> int:
     def single(logical_bytes: int) -> int:
         return issue_ps(machine, logical_bytes, composite=False)
 
-    loaded = (not facts.a_in_tcm) * block_m * block_k * a_width + (not facts.b_in_tcm) * block_k * block_n * b_width
+    size = (not facts.a_in_tcm) * block_m * block_k * a_width + (not facts.b_in_tcm) * block_k * block_n * b_width
     loads = (not facts.a_in_tcm) + (not facts.b_in_tcm)
-    read = single(_DMA_BYTES) * loads + dma_read_ps(machine, loaded) + (sched.entry_dma_ps if loads else 0)
+    read = single(_DMA_BYTES) * loads
+    if loads and not loaded:
+        read += dma_read_ps(machine, size) + sched.entry_dma_ps
     gemm = single(_GEMM_BYTES) + sched.entry_engine_ps + gemm_ps(machine, block_m, block_k, block_n, facts.element)
     ops = facts.a_ops * single_math_ps(machine, block_m * block_k)
     ops += facts.b_ops * single_math_ps(machine, block_k * block_n)
     math = single_math_ps(machine, block_m * block_n)
     total = steps * (read + ops + gemm) + (steps - 1 + facts.epilogue) * math
-    moved = steps * loaded
+    moved = steps * size
     if facts.out_in_hbm:
         size = min(facts.m, block_m) * min(facts.n, block_n) * element_bytes(facts.out_element)
         total += single(_DMA_BYTES) + sched.entry_dma_ps + dma_write_ps(machine, size)

@@ -24,6 +24,7 @@ from ...backend_sim.target.cost import (
 )
 from ...backend_sim.target.machine import Machine
 from ...dialects import tl
+from ...dialects.programs import programs_per_pe
 from ...dialects.region import RegionOp, RegionType, operand_element
 from ...dialects.shapes import element_bytes, element_of, is_float, shape_of
 from ..analysis.affine import constant_of
@@ -84,16 +85,19 @@ def choose(
         choice = _choose_gemm(product, machine, wanted, ahead)
     if weigh_single:
         cases, in_loop = cases_of(product, machine), is_in_loop(product) or _has_neighbour(product)
-        # In a loop what is staged may be loaded early, and PE_CPU waits for it no longer than for a stream, unless the
-        # product waits for another one that it is added to. Ops on its tiles run beside that one.
-        on_tiles = ahead and any(each.ops for each in ops_of(product).values())
-        overlaps = in_loop and (product.acc is None or on_tiles)
+        # Programs that overlap are to each other as the iterations of a loop.
+        in_loop = in_loop or (ahead and programs_per_pe(_function_of(product)) >= BLOCKS_AHEAD)
+        early = ahead and in_loop and isinstance(product, tl.DotOp)
+        # In a loop what is staged may be loaded early, and PE_CPU waits for it no longer than for a stream.
+        overlaps = early or (in_loop and _adds_to_nothing(product))
         ways = [choice, replace(choice, staged=choice.at_once)] if overlaps else [choice]
+        states = [cases, [(replace(f, a_in_tcm=True, b_in_tcm=True), n) for f, n in cases]] if early else [cases]
         composite = min(
-            mean_ps(cases, lambda facts, c=each: _choice_ps(c, facts, product, machine, in_loop=in_loop))
-            for each in ways
+            mean_ps(state, lambda facts, way=way: _choice_ps(way, facts, product, machine, in_loop=in_loop))
+            for way in ways
+            for state in states
         )
-        single = mean_ps(cases, lambda facts: single_gemm_ps(machine, facts))
+        single = mean_ps(cases, lambda facts: single_gemm_ps(machine, facts, loaded=early))
         if single < composite:
             reason = f"single ops take about {single // 1000} ns, a composite {composite // 1000}"
             return Choice(single=True, reason=reason, ps=single)
@@ -137,15 +141,22 @@ def _composite_ps(machine: Machine, facts: GemmFacts, in_loop: bool) -> int:
     alone = composite_gemm_ps(machine, facts)
     if not in_loop or facts.staged != "none":
         return alone
-    more = composite_gemm_ps(machine, replace(facts, m=2 * facts.m)) - alone
+    tile_m = machine.pe.gemm.tile[0]
+    more = composite_gemm_ps(machine, replace(facts, m=-(-facts.m // tile_m) * tile_m + facts.m)) - alone
     return max(more, composite_gemm_ps(machine, replace(facts, m=0)))
 
 
 def is_in_loop(op: Operation) -> bool:
+    """Whether a loop repeats `op`."""
     at = op.parent_op()
-    while at is not None and not isinstance(at, scf.ForOp):
+    while at is not None and not (isinstance(at, scf.ForOp) and most_iterations(at) != 1):
         at = at.parent_op()
     return at is not None
+
+
+def most_iterations(loop: scf.ForOp) -> int | None:
+    """How many iterations a loop from 0 by 1 has at most, if that is known."""
+    return bounds_of(loop.ub).high
 
 
 def _has_neighbour(product: Operation) -> bool:
@@ -179,8 +190,12 @@ def _reached(op: Operation, *, backwards: bool) -> set[Operation]:
 
 def overlaps_in_loop(gemm: tl.GemmOp) -> bool:
     """Whether a GEMM is repeated by a loop and adds to nothing that an earlier one makes."""
-    number = uniform_number(gemm.acc) if gemm.acc is not None else None
-    return is_in_loop(gemm) and (gemm.acc is None or (number is not None and number.value.data == 0))
+    return is_in_loop(gemm) and _adds_to_nothing(gemm)
+
+
+def _adds_to_nothing(product: tl.DotOp | tl.GemmOp) -> bool:
+    number = uniform_number(product.acc) if product.acc is not None else None
+    return product.acc is None or (number is not None and number.value.data == 0)
 
 
 def _choose_dot(dot: tl.DotOp, machine: Machine, wanted: Stage | None) -> Choice:

@@ -6,13 +6,22 @@ tiles of composites), or PE_CPU, which single-op commands hold until they have e
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from math import prod
 
 from xdsl.dialects import scf
 from xdsl.ir import Operation
 
-from ...backend_sim.target.cost import GEMM_ELEMENTS, gemm_ps, gemm_tile_ps, issue_ps, math_ps
+from ...backend_sim.target.cost import (
+    GEMM_ELEMENTS,
+    composite_gemm_ps,
+    gemm_ps,
+    gemm_tile_ps,
+    issue_ps,
+    math_ps,
+    single_gemm_ps,
+)
 from ...backend_sim.target.machine import Machine
 from ...backend_sim.target.quantities import service_ps
 from ...dialects import tl
@@ -22,7 +31,8 @@ from ...dialects.ahbm.types import HANDLE_BYTES
 from ...dialects.region import RegionType, operand_element
 from ...dialects.shapes import element_bytes, is_float, shape_of
 from ..commands.math_kinds import is_lane_by_lane, math_kind
-from .gemm_choice import sharers_of
+from ..recipe import Row
+from .gemm_choice import cases_of, mean_ps, sharers_of
 
 
 def single_ops_are_faster(loop: scf.ForOp, machine: Machine) -> bool:
@@ -30,6 +40,20 @@ def single_ops_are_faster(loop: scf.ForOp, machine: Machine) -> bool:
     read = sum(block_bytes(op) * sharers_of(op.result) for op in _ops(loop) if isinstance(op, tl.LoadRegionOp))
     slice_ps = service_ps(read, machine.hbm.slice_gb_per_s)
     return max(slice_ps, _cpu_ps(loop, machine)) < max(slice_ps, products_ps(loop, machine))
+
+
+def single_ops_are_faster_once(rows: Sequence[Row], product: tl.DotOp, machine: Machine) -> bool:
+    """The same where no loop repeats them: the rows of a recipe and the product that takes what they make.
+
+    MATH takes as long both ways; the issue of the composite hides behind what it waits for.
+    """
+    issue = issue_ps(machine, MATH_BYTES + 2 * HANDLE_BYTES, composite=False) + machine.pe.sched.entry_engine_ps
+    # A row with a difference in it is two ops of a kernel.
+    count = sum(2 if row.kind.endswith("_diff") else 1 for row in rows)
+    cases = [(replace(facts, a_in_tcm=True, b_in_tcm=True), n) for facts, n in cases_of(product, machine)]
+    single = count * issue + mean_ps(cases, lambda facts: single_gemm_ps(machine, facts))
+    hidden = issue_ps(machine, 0, composite=True)
+    return single < mean_ps(cases, lambda facts: composite_gemm_ps(machine, facts)) - hidden
 
 
 def products_ps(loop: scf.ForOp, machine: Machine) -> int:

@@ -11,9 +11,8 @@ from xdsl.ir import Operation, SSAValue
 
 from ...backend_sim.target.machine import Machine
 from ...dialects import tl
-from ..analysis.bounds import bounds_of
 from ..loops.ahead import writer_in
-from .gemm_choice import BLOCKS_AHEAD
+from .gemm_choice import BLOCKS_AHEAD, most_iterations
 from .iteration_cost import block_bytes
 from .scratch_estimate import fits_beside
 
@@ -50,7 +49,7 @@ def loaded_ahead(product: Operation, value: SSAValue, machine: Machine) -> tl.Lo
         return None
     if writer_in(loop) is not None:
         return None
-    most = bounds_of(loop.ub).high  # loops count from 0 by 1
+    most = most_iterations(loop)
     if most is not None and most < BLOCKS_AHEAD:
         return None
     more = (BLOCKS_AHEAD - 1) * block_bytes(load)

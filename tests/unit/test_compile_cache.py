@@ -50,7 +50,7 @@ def compilations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     [
         ((), 1),
         (("args.x.init.normal.seed=5",), 1),
-        (("grid.0=2",), 1),
+        (("grid.0=2",), 2),  # programs per PE are a fact of the launch
         (("args.n=100",), 2),
         (("const.BLOCK=128", "grid.0=2"), 2),
         (("machine.pe.gemm.peak_tflops=16",), 2),
