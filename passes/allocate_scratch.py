@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -73,22 +72,25 @@ def _does_not_fit(function: func.FuncOp, items: list[Lifetime], size: int, bound
         f"kernel '{function.sym_name.data}' needs {size} bytes of scratch; a PE has {bound}, {size - bound} too few",
         place_of(most[0].alloc.location) if most else place_of(function.location),
         Category.DOES_NOT_FIT,
-        ", ".join(_levers(most, module)) + ", or take a machine with a larger pe.tcm.scratch_bytes",
+        f"make the largest of these blocks smaller ({_sizes(most, module.attributes.get('ahbm.constants'))}), "
+        f"or take a machine with a larger pe.tcm.scratch_bytes{_less(module)}",
         tuple(notes),
     )
 
 
-def _levers(most: list[Lifetime], module: ModuleOp) -> Iterator[str]:
-    """What would take less scratch: the blocks themselves, and what passes have put there."""
-    yield f"make the largest of these blocks smaller ({_sizes(most, module.attributes.get('ahbm.constants'))})"
+def _less(module: ModuleOp) -> str:
+    """What passes have put into the scratch and can be told to leave out, which is not always enough."""
     done = {(each.pass_name, each.outcome) for each in remarks(module)}
+    levers: list[str] = []
     if ("prefetch-loads", "prefetched") in done:
-        yield "load less ahead (prefetch-loads{distance=0})"
+        levers.append("load less ahead (prefetch-loads{distance=0})")
     if done & {("software-pipeline", "one iteration early"), ("split-composites", "split")}:
-        yield "let iterations follow each other (--pipeline fused)"
+        levers.append("let iterations follow each other (--pipeline fused)")
     if ("match-recipes", "matched") in done:
-        yield "do without recipes and their blocks (--pipeline composite)"
-    yield "stream operands (form-composites{stage=none})"
+        levers.append("do without recipes and their blocks (--pipeline composite)")
+    if ("form-composites", "formed") in done:
+        levers.append("stream operands (form-composites{stage=none})")
+    return f"; it may be enough to {', or to '.join(levers)}" if levers else ""
 
 
 def _sizes(most: list[Lifetime], constants: Attribute | None) -> str:

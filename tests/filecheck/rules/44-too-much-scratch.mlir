@@ -20,7 +20,7 @@ func.func @shows(%r: !ahbm.region<f32, 1>) {
 // CHECK: error: kernel 'breaks' needs 1048592 bytes of scratch; a PE has 1048576, 16 too few [does-not-fit]
 // CHECK: note: %a: 524296 bytes
 // CHECK: note: %b: 524296 bytes
-// CHECK: hint: make the largest of these blocks smaller {{.*}}form-composites{stage=none}{{.*}}pe.tcm.scratch_bytes
+// CHECK: hint: make the largest of these blocks smaller {{.*}}pe.tcm.scratch_bytes
 func.func @breaks(%r: !ahbm.region<f32, 1>) {
   %a = ahbm.alloc : !ahbm.buffer<131074xf32, tcm>
   %b = ahbm.alloc : !ahbm.buffer<131074xf32, tcm>
