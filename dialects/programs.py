@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Operation
 
 OVERLAP_ATTRIBUTE = "ahbm.overlap"
 """Attribute of a function: how many of its programs a PE takes up at once, one if it is not there."""
@@ -13,6 +14,15 @@ PROGRAMS_ATTRIBUTE = "ahbm.programs"
 
 SCRATCH_ATTRIBUTE = "ahbm.scratch_bytes"
 """Attribute of a function: bytes of scratch that a program needs."""
+
+
+def kernel_of(op: Operation) -> func.FuncOp:
+    """The function that an op stands in."""
+    at = op.parent_op()
+    while not isinstance(at, func.FuncOp):
+        assert at is not None, f"{op.name} stands in no function"
+        at = at.parent_op()
+    return at
 
 
 def overlapping(function: func.FuncOp) -> int:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, ModuleOp, f32
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ..dialects import ahbm
 from ..dialects.ahbm.composite import is_recipe
 from ..dialects.errors import Category, fail, place_of
+from ..dialects.programs import kernel_of
 from .composites.recipe_rows import rows_of
 from .recipes import RECIPES
 
@@ -65,34 +66,30 @@ def _expand(composite: ahbm.CompositeOp) -> None:
 
 
 def _constant(composite: ahbm.CompositeOp, number: Attribute) -> SSAValue:
-    """A number that PE_CPU has at hand, at the head of the function."""
-    block = _entry(composite)
+    """A number that PE_CPU has at hand."""
     assert isinstance(number, FloatAttr)
     made = arith.ConstantOp(FloatAttr(number.value.data, f32))
-    made.location = composite.location
-    last = _last_alloc(block)
-    if last is not None:
-        block.insert_op_after(made, last)
-    else:
-        assert block.first_op is not None
-        block.insert_op_before(made, block.first_op)
+    _insert_at_head(made, composite)
     return made.result
 
 
-def _alloc(composite: ahbm.CompositeOp, kind: Attribute, name: str) -> SSAValue:
-    """A buffer at the head of the function, after those that are there."""
-    assert isinstance(kind, ahbm.BufferType)
-    block = _entry(composite)
-    last = _last_alloc(block)
+def _alloc(composite: ahbm.CompositeOp, kind: ahbm.BufferType, name: str) -> SSAValue:
     made = ahbm.AllocOp(kind)
-    made.location = composite.location
     made.result.name_hint = name
+    _insert_at_head(made, composite)
+    return made.result
+
+
+def _insert_at_head(made: Operation, composite: ahbm.CompositeOp) -> None:
+    """Put an op at the head of the function of `composite`, after the buffers that are there."""
+    made.location = composite.location
+    block = kernel_of(composite).body.block
+    last = _last_alloc(block)
     if last is not None:
         block.insert_op_after(made, last)
     else:
         assert block.first_op is not None
         block.insert_op_before(made, block.first_op)
-    return made.result
 
 
 def _last_alloc(block: Block) -> ahbm.AllocOp | None:
@@ -103,12 +100,3 @@ def _last_alloc(block: Block) -> ahbm.AllocOp | None:
             break
         last = op
     return last
-
-
-def _entry(composite: ahbm.CompositeOp) -> Block:
-    at = composite.parent_op()
-    top = at
-    while at is not None and not isinstance(at, ModuleOp):
-        top, at = at, at.parent_op()
-    assert top is not None and top.regions
-    return top.regions[0].block

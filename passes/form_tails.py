@@ -20,7 +20,7 @@ from ..dialects import tl
 from ..dialects.ahbm.commands import DMA_BYTES
 from ..dialects.ahbm.math import MATH_BYTES
 from ..dialects.ahbm.types import HANDLE_BYTES
-from ..dialects.programs import overlapping
+from ..dialects.programs import kernel_of, overlapping
 from ..dialects.remarks import remark
 from ..dialects.shapes import element_bytes, element_of, shape_of
 from .commands.math_kinds import is_lane_by_lane, math_kind
@@ -159,7 +159,7 @@ def _single_ps(tail: list[Operation], machine: Machine) -> int:
     sched, store = machine.pe.sched, tail[-1]
     assert isinstance(store, tl.StoreRegionOp)
     total = issue_ps(machine, DMA_BYTES, composite=False) + sched.entry_dma_ps
-    if isinstance(store.parent_op(), scf.ForOp | scf.WhileOp) or _another_program_follows(store):
+    if isinstance(store.parent_op(), scf.ForOp | scf.WhileOp) or overlapping(kernel_of(store)) > 1:
         size = prod(shape_of(store.value.type)) * element_bytes(element_of(store.value.type))
         total += dma_write_ps(machine, size) - service_ps(size, machine.hbm.slice_gb_per_s)
     for op in tail:
@@ -167,13 +167,6 @@ def _single_ps(tail: list[Operation], machine: Machine) -> int:
             size = MATH_BYTES + HANDLE_BYTES * len(op.operands)
             total += issue_ps(machine, size, composite=False) + sched.entry_engine_ps + _math_ps(op, machine)
     return total
-
-
-def _another_program_follows(op: Operation) -> bool:
-    at = op.parent_op()
-    while at is not None and not isinstance(at, func.FuncOp):
-        at = at.parent_op()
-    return at is not None and overlapping(at) > 1
 
 
 def _composite_ps(tail: list[Operation], steps: int, size: int, machine: Machine) -> int:

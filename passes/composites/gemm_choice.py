@@ -24,7 +24,7 @@ from ...backend_sim.target.cost import (
 )
 from ...backend_sim.target.machine import Machine
 from ...dialects import tl
-from ...dialects.programs import programs_per_pe
+from ...dialects.programs import kernel_of, programs_per_pe
 from ...dialects.region import RegionOp, RegionType, operand_element
 from ...dialects.shapes import element_bytes, element_of, is_float, shape_of
 from ..analysis.affine import constant_of
@@ -86,7 +86,7 @@ def choose(
     if weigh_single:
         cases, in_loop = cases_of(product, machine), is_in_loop(product) or _has_neighbour(product)
         # Programs that overlap are to each other as the iterations of a loop.
-        in_loop = in_loop or (ahead and programs_per_pe(_function_of(product)) >= BLOCKS_AHEAD)
+        in_loop = in_loop or (ahead and programs_per_pe(kernel_of(product)) >= BLOCKS_AHEAD)
         early = ahead and in_loop and isinstance(product, tl.DotOp)
         # In a loop what is staged may be loaded early, and PE_CPU waits for it no longer than for a stream.
         overlaps = early or (in_loop and _adds_to_nothing(product))
@@ -265,7 +265,7 @@ def pieces_of(gemm: tl.GemmOp, machine: Machine, shared: int = 0) -> list[Choice
     rows, columns = shape_of(gemm.result.type)
     a_width, b_width = (element_bytes(operand_element(v.type)) for v in (gemm.a, gemm.b))
     lane_bytes = rows * a_width + columns * b_width + shared * max(rows * a_width, columns * b_width)
-    room = machine.pe.tcm.scratch_bytes - live_bytes(_function_of(gemm), gemm)
+    room = machine.pe.tcm.scratch_bytes - live_bytes(kernel_of(gemm), gemm)
     chunks = [tile_k << n for n in range(max(k // tile_k, 1).bit_length())]
     return [Choice(("a", "b"), chunk=c, pieces=True) for c in chunks if c < k and BLOCKS_AHEAD * c * lane_bytes <= room]
 
@@ -279,8 +279,7 @@ def _staged(gemm: tl.GemmOp, name: Literal["a", "b"], machine: Machine) -> Choic
     lanes = rows if name == "a" else columns
     lane_bytes = lanes * element_bytes(operand_element((gemm.a if name == "a" else gemm.b).type))
     tile_k = machine.pe.gemm.tile[1]
-    function = _function_of(gemm)
-    room = machine.pe.tcm.scratch_bytes - live_bytes(function, gemm)
+    room = machine.pe.tcm.scratch_bytes - live_bytes(kernel_of(gemm), gemm)
     if k * lane_bytes <= room:
         return Choice((name,), chunk=k)
     chunk = room // lane_bytes // tile_k * tile_k
@@ -445,11 +444,3 @@ def _extents(operand: SSAValue, axis: int, block: int) -> list[tuple[int, int]]:
         return [(block, 1)]
     whole, left = divmod(max(high, 0), block)
     return [each for each in ((block, whole), (left, 1 if left or not whole else 0)) if each[1]]
-
-
-def _function_of(op: Operation) -> func.FuncOp:
-    at = op.parent_op()
-    while not isinstance(at, func.FuncOp):
-        assert at is not None
-        at = at.parent_op()
-    return at
