@@ -128,6 +128,8 @@ class _Fusion:
             seen[maker] = None
             if maker.regions or isinstance(maker, tl.DotOp | tl.GemmOp):
                 return f"{op.name} also takes the result of a later {maker.name}"
+            if any(v in self.composite.outputs for v in maker.operands):
+                return f"{op.name} also takes what {maker.name} makes of another result"
             todo += maker.operands
         return None
 

@@ -25,7 +25,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 Arrays = Mapping[str, Any]
-Frame = Literal["product", "copy", "attention", "whole"]
+Frame = Literal["product", "copy", "attention", "columns", "whole"]
 
 A = "tl.load(ap, mask=(om[:, None] < M) & (ok[None, :] < K - k * BK), other=0.0)"
 B = "tl.load(bp, mask=(ok[:, None] < K - k * BK) & (on[None, :] < N), other=0.0)"
@@ -76,6 +76,14 @@ for start in range(0, n, BN):
 {lines}
 tl.store(o_ptr + om[:, None] * D + od[None, :], acc / l[:, None])
 """
+_BODIES: Mapping[Frame, str] = {
+    "product": _PRODUCT,
+    "copy": _COPY,
+    "attention": _ATTENTION,
+    "columns": _ATTENTION.replace("[BM]", "[BM, 1]").replace("l[:, None]", "l"),
+    "whole": "{lines}",
+}
+SOFTMAX_FRAMES = ("attention", "columns")
 M, N, K = 50, 40, 72
 ROWS, KEYS, WIDTH = 32, 40, 16
 
@@ -109,8 +117,8 @@ class Pattern:
         lines = self.lines
         for short, full in SHORT.items():
             lines = _expanded(lines, short, full)
-        body = {"product": _PRODUCT, "copy": _COPY, "attention": _ATTENTION, "whole": "{lines}"}[self.frame]
-        indent = "    " if self.frame == "attention" else ""
+        body = _BODIES[self.frame]
+        indent = "    " if self.frame in SOFTMAX_FRAMES else ""
         text = body.replace("{lines}", textwrap.indent(lines.rstrip("\n"), indent))
         chosen: dict[str, Any] = {**constants, **self.constants}
         return case_of_body(text, arguments, self.grid or grid, **chosen)
@@ -167,9 +175,16 @@ _FRAMES: Mapping[Frame, Callable[[], tuple[dict[str, Any], dict[str, int], tuple
     "product": _product_frame,
     "copy": _copy_frame,
     "attention": _attention_frame,
+    "columns": _attention_frame,
     "whole": _whole_frame,
 }
-WRITTEN: Mapping[Frame, str] = {"product": "c", "copy": "y", "attention": "o_ptr", "whole": "y"}
+WRITTEN: Mapping[Frame, str] = {
+    "product": "c",
+    "copy": "y",
+    "attention": "o_ptr",
+    "columns": "o_ptr",
+    "whole": "y",
+}
 
 
 # --- what becomes of a pattern ---
@@ -215,7 +230,7 @@ def _check(got: Array, wanted: Array, pattern: Pattern, what: str) -> None:
 
 def words_of(module: ModuleOp, frame: Frame) -> str:
     """What the passes of the `tl` level made of a kernel, in a few words."""
-    if frame == "attention":
+    if frame in SOFTMAX_FRAMES:
         return "; ".join(dict.fromkeys(_recipe(o, why) for o, why in _notes(module, "match-recipes")))
     loads = [(o, why) for o, why in _notes(module, "raise-regions", "load")]
     kept = [f"{outcome}: {why}" for outcome, why in loads if outcome != "strided" and "block of indices" not in why]
@@ -300,7 +315,7 @@ the block's rows, columns and lanes of K, `ap` and `bp` its pointers, `acc` its 
 load the blocks at `ap` and `bp`, masked at M, N and `K - k * BK` (`A[left]`: at `left`), `A[kk]` and `B[kk]` those at
 lanes `kk` of K, `MOVE` is `ap += BK` and `bp += BK * N`. In rows that copy, `r` and `o` are the rows and columns of a
 block of 16 x 16 of `x` (m x n), and `box` is `(r[:, None] < m) & (o[None, :] < n)`. Attention is an online softmax over
-`qk = tl.dot(q, k)` with the carried `m`, `l` and `acc`.
+`qk = tl.dot(q, k)` with the carried `m`, `l` and `acc`; where `keep_dims` is set, `m` and `l` are columns, [BM, 1].
 
 A region with a *folded* axis reads one run of addresses per crossing, one with an *indexed* axis a run per row; what is
 *gathered* is read lane by lane.

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from ahbmc.backend_sim.numerics.dtypes import Array
-from support_patterns import KEYS, ROWS, Arrays, Pattern
+from support_patterns import KEYS, ROWS, Arrays, Frame, Pattern
 
 R, C = np.arange(64)[:, None], np.arange(32)[None, :]
 
@@ -128,11 +128,17 @@ def attention(d: Arrays, keep: Any = True, scale: float | None = None) -> Array:
     return (e / e.sum(1, keepdims=True) @ v).astype(np.float32)
 
 
-def _softmax(group: int, name: str, wanted: Callable[[Arrays], Array] = attention, **changes: str) -> Pattern:
+def _softmax(
+    group: int,
+    name: str,
+    wanted: Callable[[Arrays], Array] = attention,
+    frame: Frame = "attention",
+    **changes: str,
+) -> Pattern:
     lines = "\n".join(line for line in {**_STEP, **changes}.values() if line)
     shown = "\n".join(line for line in changes.values() if line) or "as in the tutorial"
     # The weights are rounded to fp16, which numpy does not, and recipes do in another order.
-    return Pattern(group, name, lines, wanted, "attention", shown=shown, tolerance=3e-3)
+    return Pattern(group, name, lines, wanted, frame, shown=shown, tolerance=3e-3)
 
 
 CAUSAL = np.arange(ROWS)[:, None] >= np.arange(KEYS)[None, :]
@@ -181,6 +187,15 @@ SOFTMAXES = (
         "causal",
         lambda d: attention(d, CAUSAL),
         mask="qk = tl.where(inside[None, :] & (om[:, None] >= (start + on)[None, :]), qk, -float('inf'))",
+    ),
+    _softmax(
+        15,
+        "columns of maxima and sums",
+        frame="columns",
+        maximum="new = tl.maximum(m, tl.max(qk, 1, keep_dims=True))",
+        p="p = tl.exp2(qk - new)",
+        sum="l = l * alpha + tl.sum(p, 1, keep_dims=True)",
+        rescale="acc = acc * alpha",
     ),
     _softmax(15, "the exponential written twice", rescale="acc = acc * tl.exp2(m - new)[:, None]"),
     _softmax(15, "the weights stored", carry="tl.store(x_ptr + om[:, None] * 64 + on[None, :], p)\nm = new"),

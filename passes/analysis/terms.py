@@ -1,7 +1,7 @@
 """A hash-consed graph of terms: two values that compute the same are one number, whatever ops spell them.
 
 A term is a number of the graph; a reference to it is a `Ref`, which also says on which axes of the user the term's
-own axes lie. So splats, broadcasts and new axes of size 1 vanish (`m[:, None]` is m on axis 0). Sums, products and
+own axes lie. So splats, broadcasts and axes of size 1 vanish (`m[:, None]` is m on axis 0). Sums, products and
 maxima are flattened and sorted, `a - b` is `a + -1 * b`, `a / b` is a times the reciprocal of b, a dot with an
 accumulator is a sum; a product with a sum that holds a number, or of a number and a sum, is multiplied out. So are the
 ways to write a logistic function and a hyperbolic tangent one. Casts between floats vanish, except to narrower types
@@ -68,7 +68,7 @@ class Terms:
         self._open: list[bool] = []
         self._numbers: dict[Node, int] = {}
         self._refs: dict[SSAValue, Ref] = {}
-        self._values: dict[tuple[Ref, int], SSAValue] = {}
+        self._values: dict[tuple[Ref, int], list[SSAValue]] = {}
         self._constants: dict[Ref, float] = {}
 
     # --- making terms ---
@@ -288,12 +288,12 @@ class Terms:
             todo.pop()
             ref = self._term(at)
             self._refs[at] = ref
-            self._values.setdefault((ref, len(shape_of(at.type))), at)
+            self._values.setdefault((ref, len(shape_of(at.type))), []).append(at)
         return self._refs[value]
 
-    def value(self, ref: Ref, rank: int) -> SSAValue | None:
-        """The first value of this rank that is the term, among those asked about and what they are made of."""
-        return self._values.get((ref, rank))
+    def values(self, ref: Ref, rank: int) -> Sequence[SSAValue]:
+        """The values of this rank that are the term, among those asked about and what they are made of, in order."""
+        return self._values.get((ref, rank), ())
 
     def _sources(self, value: SSAValue) -> Sequence[SSAValue]:
         """The operands that the term of a value is made from; none for a leaf."""
@@ -307,7 +307,7 @@ class Terms:
         if isinstance(op, tl.CastOp) and not self._vanishes(op):
             return ()
         on_floats = is_float(value.type) or (isinstance(op, tl.CmpOp) and is_float(op.operands[0].type))
-        known = is_lane_by_lane(op) or isinstance(op, tl.ReduceOp | tl.DotOp | tl.TransOp)
+        known = is_lane_by_lane(op) or isinstance(op, tl.ReduceOp | tl.DotOp | tl.TransOp | tl.ReshapeOp)
         return op.operands if on_floats and known else ()
 
     def _vanishes(self, op: tl.CastOp) -> bool:
@@ -328,7 +328,9 @@ class Terms:
     def _arithmetic(self, op: Operation, sources: list[Ref]) -> Ref | None:
         match op:
             case tl.ReduceOp():
-                axis = op.axis.value.data
+                axis, shape = op.axis.value.data, shape_of(op.operand.type)
+                if shape[axis] == 1:
+                    return sources[0].on([a - (a > axis) for a in range(len(shape))])
                 return self.reduce(math_kind(op), sources[0], axis) if axis in sources[0].axes else None
             case tl.DotOp():
                 if op.is_batch:
@@ -349,11 +351,22 @@ class Terms:
                 return source.on([a + (a >= at) for a in range(len(shape_of(op.operand.type)))])
             case tl.TransOp():
                 return source.on([op.permutation.index(a) for a in range(len(shape_of(op.operand.type)))])
+            case tl.ReshapeOp():
+                old, new = _wide_axes(op.operand), _wide_axes(op.result)
+                if [*old.values()] != [*new.values()]:
+                    return None
+                places = dict(zip(old, new, strict=True))
+                return Ref(source.term, tuple(places[a] for a in source.axes))
             case tl.BroadcastOp():
                 old, new = shape_of(op.operand.type), shape_of(op.result.type)
                 return None if any(old[a] != new[a] for a in source.axes) else source
             case _:
                 return None
+
+
+def _wide_axes(value: SSAValue) -> dict[int, int]:
+    """Axis -> lanes, of the axes of more than one lane."""
+    return {a: n for a, n in enumerate(shape_of(value.type)) if n != 1}
 
 
 def _number(op: arith.ConstantOp) -> float | None:

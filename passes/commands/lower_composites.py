@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from xdsl.dialects import arith
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ...dialects import ahbm, tl
 from ...dialects.ahbm.types import NO_OUT, RUNNING_TILE
 from ...dialects.region import CutOp, RegionOp, RegionType
 from ...dialects.shapes import element_of, shape_of
 from ..composites.composite_form import SIDE_VIEWS, CompositeForm, form_of, specs_of
+from ..composites.recipe_rows import block_shape
 from ..composites.tile_ops import KEEP_ZERO
+from ..recipes import RECIPES
 from .emission import Emission, view_axes
 from .math_kinds import is_lane_by_lane
 
@@ -19,9 +21,12 @@ def lower_composite(e: Emission, op: tl.CompositeOp) -> None:
     """Put the command for `op` before it."""
     form = form_of(op)
     parts = _Parts()
-    blocks = {n for n in (form.a, form.b) if n is not None} | _of_recipes(op)
+    of_recipes = _of_recipes(op)
+    blocks = {n for n in (form.a, form.b) if n is not None} | set(of_recipes)
     numbers = [
-        parts.add(e.viewed(v) if n in blocks and not isinstance(v.type, RegionType) else e.operand(v))
+        parts.add(
+            _block(e, v, of_recipes.get(n)) if n in blocks and not isinstance(v.type, RegionType) else e.operand(v)
+        )
         for n, v in enumerate(op.inputs)
     ]
     numbers += [parts.add(v) for v in _own_values(e, op, form, [parts.values[n] for n in numbers])]
@@ -34,11 +39,29 @@ def lower_composite(e: Emission, op: tl.CompositeOp) -> None:
     e.insert(ahbm.CompositeOp(parts.values, extents, specs, writes, as_written=op.as_written))
 
 
-def _of_recipes(op: tl.CompositeOp) -> set[int]:
-    """Numbers of the inputs that recipes take as blocks: their rows know the shapes, which a number would not have."""
-    recipes = [each for each in op.body.block.ops if isinstance(each, tl.RecipeOp)]
-    taken = {v for each in recipes for v in each.inputs if shape_of(v.type)}
-    return {arg.index for arg in op.body.block.args if arg in taken}
+def _of_recipes(op: tl.CompositeOp) -> dict[int, int]:
+    """Numbers of the inputs that recipes take as blocks -> the rank that their rows know; a number would have none."""
+    ranks: dict[int, int] = {}
+    for each in op.body.block.ops:
+        if isinstance(each, tl.RecipeOp):
+            recipe = RECIPES[each.recipe.data]
+            for name, v in zip(recipe.inputs(each.choice), each.inputs, strict=True):
+                if isinstance(v, BlockArgument) and shape_of(v.type):
+                    ranks[v.index] = len(recipe.axes[name])
+    return ranks
+
+
+def _block(e: Emission, value: SSAValue, rank: int | None) -> SSAValue:
+    """The buffer or view of an operand that is a block, for a recipe without an axis of one lane that its rows do not
+    know.
+    """
+    made = e.viewed(value)
+    shape = shape_of(made.type)
+    if rank is None or len(shape) == rank:
+        return made
+    one = shape.index(1)
+    kind = ahbm.BufferType(block_shape(made.type, rank), element_of(made.type))
+    return e.insert(ahbm.ViewOp(made, [a for a in range(len(shape)) if a != one], kind)).result
 
 
 def _out(e: Emission, op: tl.CompositeOp, form: CompositeForm, numbers: list[int], parts: _Parts) -> int:

@@ -130,7 +130,7 @@ class _Attempt:
         name, *others = goals
         self._note(done, f"{self._what(name)} is not {self._row(name, params)}")
         for value in self.anchors.get(name) or self._candidates(name):
-            for found in unify(self.terms, made[name], self.terms.of(value), bound):
+            for found in unify(self.terms, made[name], self._term(name, value), bound):
                 for values, more in self._solve(others, made, params, found, done + 1):
                     yield {**values, name: value}, more
 
@@ -146,53 +146,68 @@ class _Attempt:
     def _candidates(self, name: str) -> list[SSAValue]:
         """The values that may be an output, by rank."""
         rank = len(self.recipe.axes[name])
-        return [r for op in self.block.ops for r in op.results if is_float(r.type) and len(shape_of(r.type)) == rank]
+        made = [r for op in self.block.ops for r in op.results if is_float(r.type)]
+        return [r for r in made if len(block_shape(r.type, rank)) == rank]
+
+    def _term(self, name: str, value: SSAValue) -> Ref:
+        """The term of a value that may be an output, its axes being the output's."""
+        ref, shape = self.terms.of(value), shape_of(value.type)
+        if len(shape) == len(self.recipe.axes[name]):
+            return ref
+        one = shape.index(1)
+        return Ref(ref.term, tuple(a - (a > one) for a in ref.axes))
 
     def _match(self, params: dict[str, str], bound: Bindings, results: Sequence[SSAValue]) -> Match:
+        outputs = dict(zip(self.recipe.outputs(params), results, strict=True))
+        sizes: dict[str, int] = {}
+        for name, value in (*self.known.items(), *outputs.items()):
+            self._take_sizes(name, value, sizes)
         inputs = {
-            name: self.known[name] if name in self.known else self._value(name, bound[name])
+            name: self.known[name] if name in self.known else self._value(name, bound[name], sizes)
             for name in self.recipe.inputs(params)
         }
-        self._check_shapes(params, inputs, results)
+        for name, value in inputs.items():
+            self._take_sizes(name, value, sizes)
+        self._check_types(params, inputs, outputs)
         return Match(self.recipe, params, inputs, tuple(results))
 
-    def _value(self, name: str, ref: Ref) -> SSAValue:
+    def _value(self, name: str, ref: Ref, sizes: Mapping[str, int]) -> SSAValue:
         """The value of an operand. A number that the kernel writes has none; `wrap` puts its op into place."""
         operand = self.recipe.operand(name)
-        value = self.terms.value(ref, len(operand.axes)) or self._repeated(name, ref)
-        if value is not None:
-            return value
+        found = self._held(ref, len(operand.axes))
+        if found:
+            # A term may be values of several shapes, as a constant is.
+            return next((v for v in found if self._fits(name, v, sizes)), found[0])
         number = self.terms.number(ref)
         if number is None or operand.axes:
             advice = " (multiply its factors into one first)" if not operand.axes else ""
             raise Refused(f"the {operand} is no value of its own{advice}")
         return arith.ConstantOp(FloatAttr(number, f32)).result
 
-    def _repeated(self, name: str, ref: Ref) -> SSAValue | None:
-        """An operand with one lane along the axis on which all rows that take it repeat it: it may be a block of one
-        rank more.
-        """
-        recipe = self.recipe
-        rank = len(recipe.axes[name])
-        rows = [row for row in recipe.rows if name in row.read]
-        axes = {row.axis for row in rows if len(recipe.axes[row.out]) == rank + 1}
-        if rank == 0 or len(axes) != 1 or not all(len(recipe.axes[row.out]) == rank + 1 for row in rows):
-            return None
-        return self.terms.value(ref.on(_places(rows[0], rank, rank + 1)), rank + 1)
+    def _held(self, ref: Ref, rank: int) -> list[SSAValue]:
+        """The values of this rank that are a term; then blocks of one rank more that have an axis of one lane."""
+        places = [[a + (a >= one) for a in range(rank)] for one in reversed(range(rank + 1))] if rank else []
+        wider = [v for each in places for v in self.terms.values(ref.on(each), rank + 1)]
+        return [*self.terms.values(ref, rank), *(v for v in wider if len(block_shape(v.type, rank)) == rank)]
 
-    def _check_shapes(
-        self, params: Mapping[str, str], inputs: Mapping[str, SSAValue], results: Sequence[SSAValue]
+    def _fits(self, name: str, value: SSAValue, sizes: Mapping[str, int]) -> bool:
+        axes = self.recipe.axes[name]
+        shape = block_shape(value.type, len(axes))
+        return len(axes) == len(shape) and all(sizes.get(a, n) == n for a, n in zip(axes, shape, strict=True))
+
+    def _take_sizes(self, name: str, value: SSAValue, sizes: dict[str, int]) -> None:
+        """Add the sizes of the axes of a block; raises `Refused` where they are others already."""
+        axes = self.recipe.axes[name]
+        if not self._fits(name, value, sizes):
+            raise Refused(f"{name} is {value.type}, not a block of [{', '.join(axes)}]")
+        sizes.update(zip(axes, block_shape(value.type, len(axes)), strict=True))
+
+    def _check_types(
+        self, params: Mapping[str, str], inputs: Mapping[str, SSAValue], outputs: Mapping[str, SSAValue]
     ) -> None:
-        recipe = self.recipe
-        sizes: dict[str, int] = {}
-        outputs = dict(zip(recipe.outputs(params), results, strict=True))
-        for name, value in (*inputs.items(), *outputs.items()):
-            axes, shape = recipe.axes[name], block_shape(value.type, len(recipe.axes[name]))
-            if len(axes) != len(shape) or any(sizes.setdefault(a, n) != n for a, n in zip(axes, shape, strict=True)):
-                raise Refused(f"{name} is {value.type}, not a block of [{', '.join(axes)}]")
         for name in inputs:
             if name in params and (params[name] == "narrow") != (element_bytes(inputs[name].type) < F32_BYTES):
                 raise Refused(f"{name} is {inputs[name].type}")
-        for name in recipe.written(params):
+        for name in self.recipe.written(params):
             if outputs[name].type != inputs[name].type:
-                raise Refused(f"the {recipe.operand(name).about} changes its type")
+                raise Refused(f"the {self.recipe.operand(name).about} changes its type")

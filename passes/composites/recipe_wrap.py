@@ -9,6 +9,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.traits import MemoryEffectKind, is_side_effect_free, only_has_effect
 
 from ...dialects import tl
+from ..recipe import Recipe
 from .recipe_match import Match, Refused
 
 
@@ -80,15 +81,33 @@ def _check_closed(inside: set[Operation], results: list[SSAValue]) -> None:
 
 
 def _check_carried(match: Match, dot: tl.DotOp | None, block: Block) -> None:
-    """A loop carries on what the recipe leaves in a read-write operand, nothing that is made of it later."""
-    loop = block.parent_op()
-    if not isinstance(loop, scf.ForOp) or block.last_op is None:
-        return
-    for name, result in zip(match.recipe.written(match.params), match.results, strict=False):
-        value = match.inputs[name]
-        last = dot.result if dot is not None and result is dot.acc else result
-        if value in block.args[1:] and block.last_op.operands[block.args.index(value) - 1] is not last:
+    """What the recipe writes goes from step to step as it is, and so does what the product is added to: a loop carries
+    it, or the step before has left it. Raises `Refused` where only some of it does, or where something is made of it
+    in between.
+    """
+    names = match.recipe.written(match.params)
+    state = {name: (match.inputs[name], new) for name, new in zip(names, match.results, strict=False)}
+    if dot is not None and dot.acc is not None:
+        state = {name: (old, dot.result if new is dot.acc else new) for name, (old, new) in state.items()}
+        if names and match.recipe.accumulator is None:
+            state["sum of the product"] = (dot.acc, dot.result)
+    loop, end = block.parent_op(), block.last_op
+    carried: dict[SSAValue, SSAValue] = {}
+    if isinstance(loop, scf.ForOp) and end is not None:
+        carried.update(zip(block.args[1:], end.operands, strict=True))
+    for name, (old, new) in state.items():
+        if old in carried and carried[old] is not new:
             raise Refused(f"the loop does not carry on the new {name} as it is")
+    fresh = [name for name, (old, _) in state.items() if old.owner is not block and not _is_left(old, match.recipe)]
+    goes_on = len(fresh) < len(state) or any(new in carried.values() for _, new in state.values())
+    if fresh and goes_on:
+        raise Refused(f"the {fresh[0]} that it begins with is not the one of the step before as it is")
+
+
+def _is_left(value: SSAValue, recipe: Recipe) -> bool:
+    """Whether a step of a recipe has left a value."""
+    step = value.owner
+    return isinstance(step, tl.CompositeOp) and step.recipe is not None and step.recipe.recipe.data == recipe.name
 
 
 def _place(

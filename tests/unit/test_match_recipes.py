@@ -22,13 +22,18 @@ STEP: Mapping[str, str] = {
     "dot": "acc = tl.dot(p.to(tl.float16), v, acc)",
     "carry": "m = new",
 }
+FRAME: Mapping[str, str] = {
+    "first m": "m = tl.full([BM], -float('inf'), tl.float32)",
+    "first l": "l = tl.zeros([BM], tl.float32)",
+    "end": "acc = acc / l[:, None]",
+}
 BODY = """\
 om = tl.program_id(0) * BM + tl.arange(0, BM)
 on = tl.arange(0, BN)
 od = tl.arange(0, D)
 q = tl.load(q_ptr + om[:, None] * D + od[None, :], mask=om[:, None] < n, other=0.0)
-m = tl.full([BM], -float("inf"), tl.float32)
-l = tl.zeros([BM], tl.float32)
+{first m}
+{first l}
 acc = tl.zeros([BM, D], tl.float32)
 c = scale * 1.44269504
 for start in range(0, n, BN):
@@ -37,7 +42,7 @@ for start in range(0, n, BN):
     v = tl.load(v_ptr + (start + on)[:, None] * D + od[None, :], mask=inside[:, None], other=0.0)
     qk = tl.dot(q, k)
 {step}
-acc = acc / l[:, None]
+{end}
 tl.store(o_ptr + om[:, None] * D + od[None, :], acc, mask=om[:, None] < n)
 """
 
@@ -45,8 +50,8 @@ tl.store(o_ptr + om[:, None] * D + od[None, :], acc, mask=om[:, None] < n)
 def attention(
     changes: Mapping[str, str], order: tuple[str, ...] = tuple(STEP), rows: int = 32, body: str = BODY
 ) -> Passed:
-    """The kernel with some lines of its step replaced (empty: left out) and set in another order."""
-    lines = {**STEP, **changes}
+    """The kernel with some lines of its step or frame replaced (empty: left out) and set in another order."""
+    lines = {**STEP, **FRAME, **changes}
     step = "\n".join(lines[key] for key in order if lines[key])
     arguments: dict[str, tuple[str, Any]] = {
         "q_ptr": ("*fp16", random(KEYS, WIDTH, seed=1, dtype="float16")),
@@ -58,12 +63,21 @@ def attention(
         "n": ("i32", KEYS),
     }
     header = f"{', '.join(arguments)}, BM: tl.constexpr, BN: tl.constexpr, D: tl.constexpr"
-    body = body.format(step=textwrap.indent(step, "    "))
+    body = body.format(step=textwrap.indent(step, "    "), **{key: lines[key] for key in FRAME})
     return through_passes(header, body, arguments, {"BM": rows, "BN": 16, "D": WIDTH}, (-(-KEYS // rows),))
 
 
+COLUMN_M = {"first m": "m = tl.full([BM, 1], -float('inf'), tl.float32)"}
+COLUMN_L = {"first l": "l = tl.zeros([BM, 1], tl.float32)", "end": "acc = acc / l"}
+COLUMNS = {
+    **COLUMN_M,
+    "maximum": "new = tl.maximum(m, tl.max(qk, 1, keep_dims=True))",
+    "p": "p = tl.exp2(qk - new)",
+    "rescale": "acc = acc * alpha",
+}
 UNSCALED = {"scaled": "", "mask": ""}
 HALF = "p = tl.exp2(qk - new[:, None]).to(tl.float16)"
+COLUMN = "maximum and sum with an axis of one lane"
 ACCEPTED: Mapping[str, tuple[Mapping[str, str], str]] = {
     "as it is": ({}, 'base = "2", scale = "before"'),
     "operands of the maximum exchanged": ({"maximum": "new = tl.maximum(tl.max(qk, 1), m)"}, 'scale = "before"'),
@@ -132,6 +146,40 @@ ACCEPTED: Mapping[str, tuple[Mapping[str, str], str]] = {
         {**UNSCALED, "maximum": "new = tl.maximum(m, tl.max(qk, 1) * c)", "p": "p = tl.exp2(qk * c - new[:, None])"},
         'scale = "after"',
     ),
+    COLUMN: (
+        {**COLUMNS, **COLUMN_L, "sum": "l = l * alpha + tl.sum(p, 1, keep_dims=True)"},
+        'base = "2"',
+    ),
+    "the maximum alone with an axis of one lane": (
+        {**COLUMNS, "sum": "l = l * tl.reshape(alpha, (BM,)) + tl.sum(p, 1)"},
+        'base = "2"',
+    ),
+    "the axis of one lane summed away": ({**COLUMNS, "sum": "l = l * tl.sum(alpha, 1) + tl.sum(p, 1)"}, 'base = "2"'),
+    "the sum alone with an axis of one lane": (
+        {**COLUMN_L, "sum": "l = l * alpha[:, None] + tl.sum(p, 1)[:, None]"},
+        'base = "2"',
+    ),
+    "an axis of one lane, scaled inside": (
+        {
+            **UNSCALED,
+            **COLUMNS,
+            **COLUMN_L,
+            "p": "p = tl.exp2((qk - new) * c)",
+            "alpha": "alpha = tl.exp2((m - new) * c)",
+            "sum": "l = l * alpha + tl.sum(p, 1, keep_dims=True)",
+        },
+        'scale = "inside"',
+    ),
+    "an axis of one lane, guarded": (
+        {
+            **COLUMNS,
+            **COLUMN_L,
+            "p": "safe = tl.where(new == -float('inf'), 0, new)\np = tl.exp2(qk - safe)",
+            "alpha": "alpha = tl.exp2(m - safe)",
+            "sum": "l = l * alpha + tl.sum(p, 1, keep_dims=True)",
+        },
+        'guard = "all"',
+    ),
     "fused multiply and add": ({"sum": "l = tl.fma(l, alpha, tl.sum(p, 1))"}, 'base = "2"'),
 }
 
@@ -153,6 +201,11 @@ CHOICES = (
     "scaled inside of the exponent",
     "weights alone guarded",
     "guarded against rows without a key",
+    COLUMN,
+    "the maximum alone with an axis of one lane",
+    "the sum alone with an axis of one lane",
+    "an axis of one lane, scaled inside",
+    "an axis of one lane, guarded",
 )
 
 
@@ -169,6 +222,7 @@ def test_statements_in_another_order_match() -> None:
 
 NO_SUM = "the running sum is not l = fma(l, corr, l_loc)"
 NO_OUTPUT = "the running output is not O = mul(O, corr) along axis 1"
+NO_STEP = "the {} that it begins with is not the one of the step before as it is"
 NO_WEIGHTS = "what the product takes is not P = "
 REFUSED: Mapping[str, tuple[Mapping[str, str], str]] = {
     "correction upside down": ({"alpha": "alpha = tl.exp2(new - m)"}, NO_OUTPUT),
@@ -202,6 +256,17 @@ REFUSED: Mapping[str, tuple[Mapping[str, str], str]] = {
     ),
     "weights stored": ({"carry": "tl.store(x_ptr + om[:, None] * 64 + on[None, :], p)\nm = new"}, "'p' is also read"),
     "correction stored": ({"carry": "tl.store(x_ptr + om, alpha)\nm = new"}, "'alpha' is also read"),
+    "an axis of one lane: sum not rescaled": (
+        {**COLUMNS, **COLUMN_L, "sum": "l = l + tl.sum(p, 1, keep_dims=True)"},
+        NO_SUM,
+    ),
+    "an axis of one lane: the maximum stays": (
+        {**COLUMNS, **COLUMN_L, "sum": "l = l * alpha + tl.sum(p, 1, keep_dims=True)", "carry": ""},
+        NO_STEP.format("m"),
+    ),
+    "the maximum stays": ({"carry": ""}, NO_STEP.format("m")),
+    "half of the sum before": ({"sum": "l = 0.5 * l * alpha + tl.sum(p, 1)"}, NO_STEP.format("l")),
+    "half of the output before": ({"rescale": "acc = acc * 0.5 * alpha[:, None]"}, NO_STEP.format("O")),
     "output scaled afterwards": (
         {"dot": "acc = tl.dot(p.to(tl.float16), v, acc) * 0.5"},
         "the loop does not carry on the new O as it is",
@@ -252,7 +317,7 @@ for start in range(BN, n, BN):
 
 def test_steps_after_a_first_tile_apart_match() -> None:
     head, _, rest = BODY.partition("for start in range(0, n, BN):\n")
-    kept = "\n".join(line for line in head.splitlines() if not line.startswith(("m =", "l =", "acc =")))
+    kept = "\n".join(line for line in head.splitlines() if not line.startswith(("{first", "acc =")))
     passed = attention({}, body=f"{kept}\n{FIRST}{rest}")
     # The first tile merges nothing; its product is told so.
     assert passed.notes("match-recipes")[-1] == ("matched", "softmax_merge")
@@ -263,6 +328,14 @@ def test_the_steps_of_an_unrolled_loop_match_one_by_one() -> None:
     passed = attention({}, body=BODY.replace("range(0, n, BN)", "tl.static_range(0, 50, BN)"))
     assert passed.text.count("tl.recipe") == 4
     assert passed.difference == 0
+
+
+@pytest.mark.parametrize("name", ["as it is", COLUMN])
+def test_the_commands_of_unrolled_steps_give_the_values(name: str) -> None:
+    """What follows the last step takes its sum."""
+    passed = attention(ACCEPTED[name][0], body=BODY.replace("range(0, n, BN)", "tl.static_range(0, 50, BN)"))
+    assert passed.text.count("tl.recipe") == 4
+    assert passed.difference_of_commands() < 2e-3
 
 
 def test_a_maximum_along_the_other_axis_does_not_match() -> None:

@@ -230,6 +230,20 @@ REFUSED: Mapping[str, tuple[Kernel, Mapping[str, str]]] = {
     "gate: base 2": (GATE, {"gate": "f = t / (1 + tl.exp2(-t))"}),
     "gate: twice": (GATE, {"gate": "f = t * t * tl.sigmoid(t)"}),
     "gate: stored too": (GATE, {"gate": "f = t * tl.sigmoid(t)\ntl.store(z + om[:, None] * N + on[None, :], f)"}),
+    "step: half of the squares before": (
+        SQUARES,
+        {"square": "    sums = 0.5 * sums + a.to(tl.float32) * a.to(tl.float32)"},
+    ),
+    "step: half of the sum before": (
+        SQUARES,
+        {
+            "start": STEP["start"].replace("[M, 16]", "[M]"),
+            "square": "    v = a.to(tl.float32)\n    sums = 0.5 * sums + tl.sum(v * v, 1)",
+            "end": "out = out * tl.rsqrt(sums / K)[:, None]",
+        },
+    ),
+    "step: half of the product before": (SQUARES, {"dot": "    out = tl.dot(p.to(tl.float16), b, 0.5 * out)"}),
+    "sums: half of the sum before": (SUMS, {"scale": "    old = 0.5 * l * tl.exp(m - new)"}),
     "norm: the sum of the values": (RMS, {"square": "square = v"}),
     "norm: a cube": (RMS, {"square": "square = v * v * v"}),
     "norm: squares of others": (RMS, {"square": "square = v * tl.load(w + om[:, None] * K + ok[None, :])"}),

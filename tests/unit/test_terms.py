@@ -129,3 +129,28 @@ def test_a_quotient_by_a_sum_over_an_axis_is_a_product_with_its_reciprocal() -> 
   %y = arith.mulf %a, %c : tensor<4x8xf32>"""
     x, y = terms_of(body, "%x, %y : tensor<4x8xf32>, tensor<4x8xf32>", "%a: tensor<4x8xf32>")
     assert x == y
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "%x = tl.reshape %t : tensor<4x1xf32> -> tensor<4xf32>",
+        '%x = tl.reduce "sum", %t {axis = 1 : i32} : tensor<4x1xf32> -> tensor<4xf32>',
+        '%x = tl.reduce "max", %t {axis = 1 : i32} : tensor<4x1xf32> -> tensor<4xf32>',
+    ],
+)
+def test_an_axis_of_one_lane_may_go(line: str) -> None:
+    body = f"""
+  %e = math.exp %a : tensor<4xf32>
+  %t = tl.expand_dims %e {{axis = 1 : i32}} : tensor<4xf32> -> tensor<4x1xf32>
+  {line}"""
+    x, e = terms_of(body, "%x, %e : tensor<4xf32>, tensor<4xf32>", "%a: tensor<4xf32>")
+    assert x == e
+
+
+def test_a_reshape_that_moves_lanes_is_a_leaf() -> None:
+    body = """
+  %e = math.exp %a : tensor<4x8xf32>
+  %x = tl.reshape %e : tensor<4x8xf32> -> tensor<8x4xf32>"""
+    x, e = terms_of(body, "%x, %e : tensor<8x4xf32>, tensor<4x8xf32>", "%a: tensor<4x8xf32>")
+    assert x.term != e.term

@@ -67,3 +67,22 @@ func.func @read_twice(%a: !ahbm.region<f16, 2>, %b: !ahbm.region<f16, 2>) -> (te
   }
   func.return %p, %r : tensor<32x64xf32>, tensor<32x64xf32>
 }
+
+// Refuses: what the op also takes is a view of another result, which nothing outside has before the composite.
+// CHECK-LABEL: func.func @other_result
+// CHECK: %total, %d = tl.composite
+// CHECK: tl.expand_dims %total
+// CHECK: arith.divf %d
+func.func @other_result(%rows: tensor<32x32xf32>, %weights: tensor<32xf32>, %sum: tensor<32xf32>, %v: tensor<32x32xf32>) -> tensor<32x32xf32> {
+  %total, %d = tl.composite(%x = %rows : tensor<32x32xf32>, %w = %weights : tensor<32xf32>, %t = %sum : tensor<32xf32>, %b = %v : tensor<32x32xf32>) -> tensor<32xf32>, tensor<32x32xf32> {
+    %t2, %p = tl.recipe(%x_1 = %x : tensor<32x32xf32>, %w_1 = %w : tensor<32xf32>, %t_1 = %t : tensor<32xf32>) attributes {recipe = "rmsnorm_step", params = {sum = "rows", x = "f32"}} -> tensor<32xf32>, tensor<32x32xf32> {
+      tl.yield %t_1, %x_1 : tensor<32xf32>, tensor<32x32xf32>
+    }
+    %g = tl.dot %p, %b : tensor<32x32xf32>, tensor<32x32xf32> -> tensor<32x32xf32>
+    tl.yield %t2, %g : tensor<32xf32>, tensor<32x32xf32>
+  }
+  %e = tl.expand_dims %total {axis = 1 : i32} : tensor<32xf32> -> tensor<32x1xf32>
+  %b = tl.broadcast %e : tensor<32x1xf32> -> tensor<32x32xf32>
+  %q = arith.divf %d, %b : tensor<32x32xf32>
+  func.return %q : tensor<32x32xf32>
+}
