@@ -135,15 +135,19 @@ def _choice_ps(
 def _composite_ps(machine: Machine, facts: GemmFacts, in_loop: bool) -> int:
     """What a composite adds to the time of the kernel.
 
-    PE_CPU does not wait for it, so in a loop it overlaps with its neighbours: it costs what the same rows again would
-    cost in one composite, and its issue at least. What it stages PE_CPU does wait for.
+    PE_CPU does not wait for it, so in a loop it overlaps with its neighbours: it costs what it takes behind another,
+    and its issue at least. What it stages PE_CPU does wait for.
     """
-    alone = composite_gemm_ps(machine, facts)
     if not in_loop or facts.staged != "none":
-        return alone
+        return composite_gemm_ps(machine, facts)
+    return max(beside_ps(machine, facts), composite_gemm_ps(machine, replace(facts, m=0)))
+
+
+def beside_ps(machine: Machine, facts: GemmFacts) -> int:
+    """What one more such composite takes behind another one: what the same rows again would cost in one composite."""
     tile_m = machine.pe.gemm.tile[0]
-    more = composite_gemm_ps(machine, replace(facts, m=-(-facts.m // tile_m) * tile_m + facts.m)) - alone
-    return max(more, composite_gemm_ps(machine, replace(facts, m=0)))
+    both = replace(facts, m=-(-facts.m // tile_m) * tile_m + facts.m)
+    return composite_gemm_ps(machine, both) - composite_gemm_ps(machine, facts)
 
 
 def is_in_loop(op: Operation) -> bool:

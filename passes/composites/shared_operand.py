@@ -10,11 +10,11 @@ from dataclasses import replace
 from xdsl.ir import Operation
 from xdsl.traits import is_side_effect_free
 
-from ...backend_sim.target.cost import GemmFacts, composite_gemm_ps, pieces_gemm_ps
+from ...backend_sim.target.cost import GemmFacts, pieces_gemm_ps
 from ...backend_sim.target.machine import Machine
 from ...dialects import tl
 from ...dialects.region import RegionType
-from .gemm_choice import Choice, cases_of, choose, mean_ps, overlaps_in_loop, pieces_of
+from .gemm_choice import Choice, beside_ps, cases_of, choose, mean_ps, overlaps_in_loop, pieces_of
 
 
 def groups_of(products: Sequence[tl.DotOp | tl.GemmOp]) -> list[list[tl.DotOp | tl.GemmOp]]:
@@ -79,17 +79,16 @@ def choose_together(group: Sequence[tl.GemmOp], machine: Machine, *, weigh_singl
     apart = sum(each.ps for each in alone)
     if all(shared in each.staged and not each.pieces for each in alone):
         # What all of them stage as a whole is read once even so, and then PE_CPU waits for nothing more.
-        apart = alone[0].ps + (len(group) - 1) * mean_ps(cases, lambda facts: _beside_ps(facts, shared, machine))
+        apart = alone[0].ps + (len(group) - 1) * mean_ps(cases, lambda facts: beside_ps(machine, _there(facts, shared)))
     if best is None or best.ps >= apart:
         return None
     reason = f"{len(group)} products share {shared}, {best.chunk} lanes of K at a time: about {best.ps // 1000:,} ns"
     return replace(best, reason=f"{reason} (apart {apart // 1000:,})")
 
 
-def _beside_ps(facts: GemmFacts, shared: str, machine: Machine) -> int:
-    """What one more composite of a staged operand takes behind another one."""
-    staged = replace(facts, a_in_tcm=True) if shared == "a" else replace(facts, b_in_tcm=True)
-    return composite_gemm_ps(machine, replace(staged, m=2 * facts.m)) - composite_gemm_ps(machine, staged)
+def _there(facts: GemmFacts, shared: str) -> GemmFacts:
+    """A product whose shared operand an earlier one has staged."""
+    return replace(facts, a_in_tcm=True) if shared == "a" else replace(facts, b_in_tcm=True)
 
 
 def _joined(facts: GemmFacts, count: int, name: str) -> GemmFacts:
