@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import argparse
 import shlex
+import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ..dialects.errors import Place, Sources
 
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
+
 COMMAND_LINE = "<command line>"
+
+
+class ArgumentParser(argparse.ArgumentParser):
+    """One whose help, if it cannot be written, is an error as any other output: argparse passes over that."""
+
+    def print_help(self, file: SupportsWrite[str] | None = None) -> None:
+        (file or sys.stdout).write(self.format_help())
 
 
 def add_command_line(sources: Sources, program: str, argv: Sequence[str]) -> None:

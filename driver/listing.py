@@ -6,12 +6,12 @@ import argparse
 import ast
 import inspect
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from textwrap import fill
 
 from ..backend_sim.target.document import closest
-from ..dialects.errors import fail
+from ..dialects.errors import AhbmcError, Fault
 from ..passes import __file__ as PASSES_FILE
 from ..passes import class_name, pass_names
 from ..passes.loaded import LOADED
@@ -29,7 +29,7 @@ _ROUTINGS = (
 def passes(arguments: argparse.Namespace) -> int:
     """One line per pass, or the whole manual of those that are named."""
     if arguments.names:
-        for name in _known(arguments.names, pass_names(), "pass"):
+        for name in _known(arguments, pass_names(), "pass", "passes"):
             print(f"{name}\n\n{_indented(pass_manual(name))}\n")
         return 0
     for name in pass_names():
@@ -54,7 +54,7 @@ def pass_manual(name: str) -> str:
 
 def pipelines(arguments: argparse.Namespace) -> int:
     """Every pipeline: what it is, and its passes in order, with reasons."""
-    for name in _known(arguments.names, PIPELINES, "pipeline") or PIPELINES:
+    for name in _known(arguments, PIPELINES, "pipeline", "pipelines") or PIPELINES:
         print(f"{name}\n    {ABOUT[name]}\n")
         for entry in PIPELINES[name]:
             print(f"    {entry.spec:<40}{entry.reason}")
@@ -68,7 +68,7 @@ def recipes(arguments: argparse.Namespace) -> int:
     from ..passes.recipes import RECIPES
 
     if arguments.names:
-        for name in _known(arguments.names, RECIPES, "recipe"):
+        for name in _known(arguments, RECIPES, "recipe", "recipes"):
             print(f"{name}\n\n{_indented(inspect.cleandoc(str(RECIPES[name])))}\n")
         return 0
     for name, recipe in RECIPES.items():
@@ -104,15 +104,18 @@ def machines(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _known(names: Sequence[str], known: Iterable[str], what: str) -> list[str]:
-    """`names`, each of which must be one of `known`."""
-    known = list(known)
-    for name in names:
+def _known(arguments: argparse.Namespace, known: Iterable[str], what: str, command: str) -> list[str]:
+    """The names that are asked for, each of which must be one of `known`. Raises AhbmcError for all that are not."""
+    known, faults = list(known), list[Fault]()
+    for name in arguments.names:
         if name not in known:
             close = closest(name, known)
-            hint = f"did you mean `{close}`?" if close else None
-            raise fail(f"there is no {what} `{name}`; there are {', '.join(known)}", hint=hint)
-    return list(names)
+            hint = f"did you mean `{close}`?" if close else f"`ahbmc {command}` says what each of them is"
+            place = word_place(arguments.sources, name)
+            faults.append(Fault(f"there is no {what} `{name}`; there are {', '.join(known)}", place, hint=hint))
+    if faults:
+        raise AhbmcError(*faults)
+    return list(arguments.names)
 
 
 def _indented(text: str) -> str:

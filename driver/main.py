@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from ..dialects.errors import Sources
-from .command_line import add_command_line
+from .command_line import ArgumentParser, add_command_line
 from .outermost import guarded
 from .own_files import add_load_flags, load_own
 
@@ -24,25 +24,24 @@ _EPILOG = (
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (None: the process's). Returns the exit status; never lets an exception out."""
-    try:
-        arguments = argument_parser().parse_args(argv)
-    except SystemExit as stop:  # argparse has said why
-        return stop.code if isinstance(stop.code, int) else 2
     # Starting and compiling make many small objects that live long; looking through them again and again finds nothing.
     gc.set_threshold(200_000, 20, 100)
-    arguments.sources = Sources()
-    add_command_line(arguments.sources, "ahbmc", sys.argv[1:] if argv is None else argv)
-    return guarded("ahbmc", lambda: _run(arguments), arguments.sources)
+    words = sys.argv[1:] if argv is None else argv
+    sources = Sources()
+    add_command_line(sources, "ahbmc", words)
+    return guarded("ahbmc", lambda: _run(words, sources), sources)
 
 
-def _run(arguments: argparse.Namespace) -> int:
+def _run(words: Sequence[str], sources: Sources) -> int:
+    arguments = argument_parser().parse_args(words)
+    arguments.sources = sources
     load_own(getattr(arguments, "load_pass", ()), getattr(arguments, "load_recipe", ()), arguments.sources)
     return arguments.command(arguments)
 
 
 def argument_parser() -> argparse.ArgumentParser:
     """The whole command line, with one sub-parser per command."""
-    parser = argparse.ArgumentParser(
+    parser = ArgumentParser(
         prog="ahbmc",
         description="Compiles Triton-like kernels for AHBM and runs them on a model of the machine.",
         epilog=_EPILOG,
@@ -221,7 +220,7 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     add_load_flags(parser)
 
 
-def _add_listings(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:  # pyright: ignore[reportPrivateUsage]
+def _add_listings(commands: argparse._SubParsersAction[ArgumentParser]) -> None:  # pyright: ignore[reportPrivateUsage]
     for name, about in (
         ("passes", "the passes, each with its manual"),
         ("pipelines", "the pipelines, with the reason of each pass"),

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ..dialects.errors import Place, Sources, fail
 from ..passes import PIPELINE_TEXT, pass_names
-from .command_line import add_command_line
+from .command_line import ArgumentParser, add_command_line, word_place
 from .outermost import guarded
 from .output import make_folder, write
 from .own_files import add_load_flags, load_own
@@ -48,7 +48,7 @@ def _parse_and_run(words: list[str], sources: Sources) -> int:
 
 def argument_parser() -> argparse.ArgumentParser:
     """The options of the tool."""
-    parser = argparse.ArgumentParser(
+    parser = ArgumentParser(
         prog="ahbmc-opt",
         description="Read IR (.mlir), a kernel (.py) or a workload (.yaml), run passes over it, print the IR.",
         epilog=f"passes: {', '.join(pass_names())}; `ahbmc passes` and `ahbmc pipelines` print their manuals",
@@ -136,7 +136,7 @@ def _run(args: argparse.Namespace, sources: Sources) -> int:
     from .opt_part import Instrumentation, process
 
     build_pipeline(args.passes)  # a fault in it is shown once and before anything is read
-    name, suffix, text = _read(args.file)
+    name, suffix, text = _read(args.file, word_place(sources, args.file))
     sources.add(name, text)
     if args.dump_dir is not None:
         make_folder(args.dump_dir)
@@ -153,17 +153,19 @@ def _run(args: argparse.Namespace, sources: Sources) -> int:
     return failed
 
 
-def _read(file: str) -> tuple[str, str, str]:
-    """Name for places, suffix that says what it is, and text of the input."""
+def _read(file: str, place: Place | None) -> tuple[str, str, str]:
+    """Name for places, suffix that says what it is, and text of the input, which is named at `place`."""
     if file == "-":
         return STDIN, ".mlir", sys.stdin.read()
     path = Path(file)
     if path.suffix not in (".mlir", ".py", ".yaml", ".yml"):
-        raise fail(f"'{file}' is no input of this tool; allowed: .mlir, .py, .yaml or - for IR on standard input")
+        hint = "give a file .mlir, .py or .yaml, or - for IR on standard input"
+        raise fail(f"'{file}' is no input of this tool", place, hint=hint)
     try:
         return file, path.suffix, path.read_text(encoding="utf-8")
     except OSError as error:
-        raise fail(f"cannot read '{file}': {(error.strerror or str(error)).lower()}") from None
+        message = f"cannot read '{file}': {(error.strerror or str(error)).lower()}"
+        raise fail(message, place, hint="give a file that exists and can be read") from None
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
-        raise fail(f"'{file}' is not UTF-8 text", Place(file, line, 1)) from None
+        raise fail(f"'{file}' is not UTF-8 text", Place(file, line, 1), hint="save it as UTF-8") from None

@@ -32,7 +32,7 @@ def guarded(program: str, body: Callable[[], int], sources: Sources) -> int:
         if getattr(sys, name) is None:  # `>&-`: nobody wants to read it
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 -- until the end
     try:
-        status = body()
+        status = _status_of(body)
         sys.stdout.flush()
         return status
     except AhbmcError as error:
@@ -54,6 +54,16 @@ def guarded(program: str, body: Callable[[], int], sources: Sources) -> int:
             found = _unexpected(program, error)
         print(render(found, sources), file=sys.stderr)
         return found.exit_status
+
+
+def _status_of(body: Callable[[], int]) -> int:
+    """What `body` returns, or what argparse ends it with when it has answered itself: with help, or what is wrong."""
+    try:
+        return body()
+    except SystemExit as stop:
+        if fault_of_own(stop) is not None or not isinstance(stop.code, int):
+            raise
+        return stop.code
 
 
 def _give_up_output() -> None:

@@ -313,6 +313,9 @@ class _Walker:
         if name == "dot" and len(values) > 1:
             self._dot(values)
             return Value(rest=everything)
+        if name == "composite":
+            self._dot([self._factor(keywords.get(side, _NOTHING)) for side in ("a", "b")])
+            return Value(rest=everything)
         if name in _PASSES:
             return first
         if name == "where" and len(values) == 3:
@@ -347,6 +350,11 @@ class _Walker:
         if len(values) > 2 and values[2].element == "i32":
             self._uses.is_of(left, "i8")
             self._uses.is_of(right, "i8")
+
+    def _factor(self, value: Value) -> Value:
+        """What a product takes in: a block, or what lies where a reference points to."""
+        is_reference = any("pointer" in self._uses.kinds_of(base) for base in value.bases)
+        return _elements(value.bases) if is_reference else value
 
     def _access(self, name: str, at: Value, values: list[Value], keywords: Mapping[str, Value]) -> Value:
         self._uses.address(at)

@@ -31,7 +31,8 @@ def name_of(emit: Emitter, record: Record) -> str:
 
 def unknown(emit: Emitter, record: Record, what: str, name: str, names: Iterable[str]) -> AhbmcError:
     near = get_close_matches(name, names, n=1, cutoff=0.6)
-    hint = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(names)}"
+    listed = f"there are {', '.join(names)}; a recipe of --load-recipe is looked for in kernels and has no name there"
+    hint = f"did you mean '{near[0]}'?" if near else listed
     return emit.fail(f"there is no {what} '{name}'", hint, site=record.entries["op"].site)
 
 

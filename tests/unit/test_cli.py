@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -220,8 +221,25 @@ def test_listings(capsys: Capture) -> None:
     assert "l = fma(l, corr, l_loc)" in capsys.readouterr().out
     assert main(["machines"]) == 0
     assert "ahbm-2sip" in capsys.readouterr().out
-    assert main(["passes", "csee"]) == 1
-    assert "did you mean `cse`?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("command", "hint"),
+    [
+        (["passes", "csee"], "did you mean `cse`?"),
+        (["passes", "cse", "nosuch"], "`ahbmc passes` says what each of them is"),
+        (["pipelines", "nosuch"], "`ahbmc pipelines` says what each of them is"),
+        (["recipes", "softmax"], "did you mean `softmax_merge`?"),
+        (["recipes", "nosuch"], "`ahbmc recipes` says what each of them is"),
+    ],
+)
+def test_a_name_that_is_not_listed_is_shown(command: list[str], hint: str, capsys: Capture) -> None:
+    """With a caret, and nothing of the others is printed."""
+    assert main(command) == 1
+    said = capsys.readouterr()
+    assert not said.out
+    caret = f"{' ' * len(' '.join(['ahbmc', *command[:-1]]))} {'^' * len(command[-1])}"
+    assert f"    ahbmc {' '.join(command)}\n    {caret}\n" in said.err and f"hint: {hint}" in said.err
 
 
 @pytest.mark.parametrize("argv", [[], ["run"], ["frobnicate"], ["run", "x.yaml", "--json"], ["run", "x", "--nope"]])
@@ -284,8 +302,13 @@ def test_copies_that_are_written_differently_fail(workload: str, capsys: Capture
     ("output", "status", "said"),
     [(">&-", 0, ""), ("2>&-", 0, ""), (">/dev/full", 1, "error: cannot write the output: no space left on device")],
 )
-def test_output_that_nobody_takes(output: str, status: int, said: str) -> None:
+@pytest.mark.parametrize("words", ["main pipelines", "main run --help", "opt --help"])
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_output_that_nobody_takes(output: str, status: int, said: str, words: str, unbuffered: str) -> None:
     """A closed output is none; a full one is the user's fault, told once, and Python does not try again at exit."""
-    command = f'"{sys.executable}" -m ahbmc.driver.main pipelines {output}'
-    found = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    program, *rest = words.split()
+    start = f"import sys; from ahbmc.driver.{program} import main; sys.exit(main())"
+    command = f'"{sys.executable}" -c "{start}" {" ".join(rest)} {output}'
+    env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    found = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False, env=env)
     assert (found.returncode, found.stderr.split(" [")[0]) == (status, said)

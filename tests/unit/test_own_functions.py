@@ -153,6 +153,8 @@ COMPOSITES: list[tuple[str, str, str, str, str]] = [
     ("a recipe without GEMM", f"op='math', a=a, prologue=[{MERGE}]", MERGE, "a recipe without a GEMM", 'op="gemm"'),
     ("an unknown recipe", "op='gemm', b=a, prologue=[{'op': 'softmax_merg'}]", "'softmax_merg'",
      "there is no recipe 'softmax_merg'", "did you mean 'softmax_merge'?"),
+    ("a recipe that is loaded", "op='gemm', b=a, prologue=[{'op': 'my_rows'}]", "'my_rows'",
+     "there is no recipe 'my_rows'", "a recipe of --load-recipe is looked for in kernels"),
     ("an op for a recipe", "op='gemm', b=a, prologue=[{'op': 'add', 'other': w}]", "'add'",
      "add is an op of an epilogue", "softmax_merge"),
     ("a recipe for an op", "op='gemm', a=a, b=b, epilogue=[{'op': 'softmax_merge', 's': w}]", "'softmax_merge'",

@@ -70,6 +70,7 @@ def guess_of(folder: Path, parameters: str, *body: str) -> Guess:
         (["tl.store(x + y * i, 1.0)"], {"x": "*fp32", "y": "i32"}),
         (["tl.store(x, tl.exp2(y))"], {"x": "*fp32", "y": "fp32"}),
         (["tl.dot(tl.load(x).to(tl.float16), tl.load(y))"], {"x": "*fp16", "y": "*fp16"}),
+        (["al.composite(op='gemm', a=tl.load(x).to(tl.float16), b=al.ref(y, (32, 32)))"], {"x": "*fp16", "y": "*fp16"}),
         (["a = tl.zeros([32, 32], dtype=tl.int32)", "a += tl.dot(tl.load(x), tl.load(y))"], {"x": "*i8", "y": "*i8"}),
     ],
 )  # fmt: skip
