@@ -21,7 +21,7 @@ from .commands.math_kinds import is_lane_by_lane, math_kind
 from .composites.gemm_choice import is_in_loop
 from .composites.iteration_cost import single_ops_are_faster, single_ops_are_faster_once
 from .composites.loaded_ahead import InLoops, loaded_ahead, loop_of
-from .composites.recipe_match import Match, Refused, match_recipe
+from .composites.recipe_match import Match, Refused, matches
 from .composites.recipe_wrap import wrap
 from .recipe import Place, Recipe
 from .recipes import OWN, RECIPES
@@ -39,6 +39,7 @@ class MatchRecipesPass(ModulePass):
 
     What counts is the flow of data, not how it is spelled: the terms of the rows are built for each choice of the
     recipe's parameters and unified with the kernel's. `ahbmc recipes` lists places, operands, parameters and rows.
+    The composite also gives the primary output, where others than the product read it.
     Rows that work on the tile of a product, or come after it, become a composite of their own, which `fuse-epilogues`
     joins to that of the product.
 
@@ -73,16 +74,29 @@ class MatchRecipesPass(ModulePass):
         """The first recipe that makes the `a` of a product."""
         location, refusals = dot.location, list[str]()
         for recipe in _at("before"):
-            try:
-                self._wrap(_match_before(recipe, dot), dot, machine)
-            except Refused as refusal:
-                if _is_worth_a_word(recipe, dot.a):
-                    refusals.append(f"{recipe.name}: {refusal}")
-            else:
+            refusal = self._match(recipe, dot, machine)
+            if refusal is None:
                 remark(module, self.name, "recipe", "matched", recipe.name, location)
                 return
+            if _is_worth_a_word(recipe, dot.a):
+                refusals.append(f"{recipe.name}: {refusal}")
         for refusal in refusals:
             remark(module, self.name, "recipe", "refused", refusal, location)
+
+    def _match(self, recipe: Recipe, dot: tl.DotOp, machine: Machine) -> str | None:
+        """Wrap the first match that can be; None, or why there is none."""
+        refusals = list[str]()
+        try:
+            for match in _matches_before(recipe, dot):
+                try:
+                    self._wrap(match, dot, machine)
+                except Refused as refusal:
+                    refusals.append(str(refusal))
+                else:
+                    return None
+        except Refused as refusal:
+            refusals.append(str(refusal))
+        return refusals[-1]
 
     def _on_tiles(self, product: tl.DotOp | tl.GemmOp, module: ModuleOp) -> None:
         """The first recipe that goes on with the tiles of a product, or with what lane by lane becomes of them."""
@@ -109,7 +123,7 @@ class MatchRecipesPass(ModulePass):
             if not _has_functions(recipe, block):
                 continue
             try:
-                match = match_recipe(recipe, block, Terms(block), {}, {})
+                match = next(matches(recipe, block, Terms(block), {}, {}))
             except Refused as refusal:
                 if recipe.name in OWN:
                     at = next(op for op in block.ops if isinstance(op, tl.ReduceOp))
@@ -150,8 +164,8 @@ def _at(place: Place) -> list[Recipe]:
     return [recipe for recipe in own_first.values() if recipe.place == place]
 
 
-def _match_before(recipe: Recipe, dot: tl.DotOp) -> Match:
-    """The recipe whose primary output `dot` takes; raises `Refused`."""
+def _matches_before(recipe: Recipe, dot: tl.DotOp) -> Iterator[Match]:
+    """The matches whose primary output `dot` takes; raises `Refused`."""
     element = element_of(dot.a.type)
     assert dot.parent is not None and recipe.primary is not None
     terms = Terms(dot.parent, least_bits=element.bitwidth if isinstance(element, AnyFloat) else 32)
@@ -160,7 +174,7 @@ def _match_before(recipe: Recipe, dot: tl.DotOp) -> Match:
         if dot.acc is None:
             raise Refused("the product is not added to anything")
         anchors[recipe.accumulator] = [dot.acc]
-    return match_recipe(recipe, dot.parent, terms, anchors, {})
+    return matches(recipe, dot.parent, terms, anchors, {})
 
 
 def _tiles_of(product: tl.DotOp | tl.GemmOp) -> Iterator[SSAValue]:
@@ -181,7 +195,7 @@ def _match_tile(recipe: Recipe, tile: SSAValue, made: list[SSAValue], block: Blo
     if not made:
         raise Refused("nothing goes on with the product lane by lane")
     terms = Terms(block, leaves=[tile])
-    return match_recipe(recipe, block, terms, {recipe.primary.name: made}, {recipe.tile: tile})
+    return next(matches(recipe, block, terms, {recipe.primary.name: made}, {recipe.tile: tile}))
 
 
 def _made_of(value: SSAValue, block: Block) -> list[SSAValue]:
@@ -252,7 +266,7 @@ def _is_worth_a_word(recipe: Recipe, value: SSAValue) -> bool:
         at = todo.pop(0)
         op = at.owner
         steps += 1
-        if not isinstance(op, Operation) or isinstance(op, tl.DotOp | tl.LoadRegionOp):
+        if not isinstance(op, Operation) or isinstance(op, tl.DotOp | tl.LoadRegionOp | tl.CompositeOp):
             continue
         if at in seen or not is_float(at.type):
             continue

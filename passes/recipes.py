@@ -21,6 +21,7 @@ SOFTMAX_MERGE = Recipe(
         Operand("m", "RW", ("M",), "running maximum"),
         Operand("l", "RW", ("M",), "running sum"),
         Operand("O", "RW", ("M", "D"), "running output"),
+        Operand("O2", "RW", ("M", "E"), "other running output", when=("products", ("two",))),
         Operand("scale", "R", (), "factor of the exponents", when=("scale", ("after", "inside"))),
     ),
     primary=Scratch("P", ("M", "N"), element="b"),
@@ -42,6 +43,8 @@ SOFTMAX_MERGE = Recipe(
         # Rows without a key have the maximum -inf. weights: the exponent of P takes 0 in its place; all: that of the
         # correction as well.
         "guard": ("none", "weights", "all"),
+        # two: another product of P, after this one, is added to O2, as where a head is cut in two.
+        "products": ("one", "two"),
     },
     words={
         "base": {"e": {"exp": "exp"}, "2": {"exp": "exp2"}},
@@ -72,6 +75,7 @@ SOFTMAX_MERGE = Recipe(
         Row("reduce_sum", ("P",), "l_loc", axis=1),
         Row("fma", ("l", "corr", "l_loc"), "l"),
         Row("mul", ("O", "corr"), "O", axis=1),
+        Row("mul", ("O2", "corr"), "O2", axis=1, when=(("products", "two"),)),
         Row("copy", ("m_new",), "m"),
     ),
     accumulator="O",

@@ -25,7 +25,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 Arrays = Mapping[str, Any]
-Frame = Literal["product", "copy", "attention", "columns", "whole"]
+Frame = Literal["product", "copy", "attention", "columns", "two outputs", "whole"]
 
 A = "tl.load(ap, mask=(om[:, None] < M) & (ok[None, :] < K - k * BK), other=0.0)"
 B = "tl.load(bp, mask=(ok[:, None] < K - k * BK) & (on[None, :] < N), other=0.0)"
@@ -76,14 +76,22 @@ for start in range(0, n, BN):
 {lines}
 tl.store(o_ptr + om[:, None] * D + od[None, :], acc / l[:, None])
 """
+_TWO_OUTPUTS = (
+    _ATTENTION.replace("c = scale", "acc2 = tl.zeros([BM, D], tl.float32)\nc = scale")
+    .replace("acc / l", "(acc + acc2) / l")
+    .replace(
+        "    qk =", "    w = tl.load(k_ptr + (start + on)[:, None] * D + od[None, :], mask=inside[:, None])\n    qk ="
+    )
+)
 _BODIES: Mapping[Frame, str] = {
     "product": _PRODUCT,
     "copy": _COPY,
     "attention": _ATTENTION,
     "columns": _ATTENTION.replace("[BM]", "[BM, 1]").replace("l[:, None]", "l"),
+    "two outputs": _TWO_OUTPUTS,
     "whole": "{lines}",
 }
-SOFTMAX_FRAMES = ("attention", "columns")
+SOFTMAX_FRAMES = ("attention", "columns", "two outputs")
 M, N, K = 50, 40, 72
 ROWS, KEYS, WIDTH = 32, 40, 16
 
@@ -176,6 +184,7 @@ _FRAMES: Mapping[Frame, Callable[[], tuple[dict[str, Any], dict[str, int], tuple
     "copy": _copy_frame,
     "attention": _attention_frame,
     "columns": _attention_frame,
+    "two outputs": _attention_frame,
     "whole": _whole_frame,
 }
 WRITTEN: Mapping[Frame, str] = {
@@ -183,6 +192,7 @@ WRITTEN: Mapping[Frame, str] = {
     "copy": "y",
     "attention": "o_ptr",
     "columns": "o_ptr",
+    "two outputs": "o_ptr",
     "whole": "y",
 }
 
@@ -316,6 +326,7 @@ load the blocks at `ap` and `bp`, masked at M, N and `K - k * BK` (`A[left]`: at
 lanes `kk` of K, `MOVE` is `ap += BK` and `bp += BK * N`. In rows that copy, `r` and `o` are the rows and columns of a
 block of 16 x 16 of `x` (m x n), and `box` is `(r[:, None] < m) & (o[None, :] < n)`. Attention is an online softmax over
 `qk = tl.dot(q, k)` with the carried `m`, `l` and `acc`; where `keep_dims` is set, `m` and `l` are columns, [BM, 1].
+With `acc2` there are values `w` beside `v`.
 
 A region with a *folded* axis reads one run of addresses per crossing, one with an *indexed* axis a run per row; what is
 *gathered* is read lane by lane.

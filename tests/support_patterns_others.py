@@ -128,6 +128,11 @@ def attention(d: Arrays, keep: Any = True, scale: float | None = None) -> Array:
     return (e / e.sum(1, keepdims=True) @ v).astype(np.float32)
 
 
+def two_outputs(d: Arrays) -> Array:
+    """The sum of attention with the values v, and with the keys as values."""
+    return attention(d) + attention({**d, "v_ptr": d["k_ptr"]})
+
+
 def _softmax(
     group: int,
     name: str,
@@ -197,6 +202,21 @@ SOFTMAXES = (
         sum="l = l * alpha + tl.sum(p, 1, keep_dims=True)",
         rescale="acc = acc * alpha",
     ),
+    _softmax(
+        15,
+        "two products of the weights",
+        two_outputs,
+        frame="two outputs",
+        rescale="acc = acc * alpha[:, None]\nacc2 = acc2 * alpha[:, None]",
+        dot="h = p.to(tl.float16)\nacc = tl.dot(h, v, acc)\nacc2 = tl.dot(h, w, acc2)",
+    ),
+    _softmax(
+        15,
+        "the weights stored as rounded",
+        p=_HALF,
+        dot="acc = tl.dot(p, v, acc)",
+        carry="tl.store(x_ptr + om[:, None] * 64 + on[None, :], p)\nm = new",
+    ),
     _softmax(15, "the exponential written twice", rescale="acc = acc * tl.exp2(m - new)[:, None]"),
     _softmax(15, "the weights stored", carry="tl.store(x_ptr + om[:, None] * 64 + on[None, :], p)\nm = new"),
     _softmax(
@@ -217,7 +237,7 @@ SOFTMAXES = (
     ),
     _softmax(
         16,
-        "two products of the weights",
+        "two products into one output",
         lambda d: 2 * attention(d),
         dot="w = p.to(tl.float16)\nacc = tl.dot(w, v, acc)\nacc = tl.dot(w, v, acc)",
     ),

@@ -78,22 +78,26 @@ def _out(e: Emission, op: tl.CompositeOp, form: CompositeForm, numbers: list[int
 
 
 def _own_values(e: Emission, composite: tl.CompositeOp, form: CompositeForm, known: list[SSAValue]) -> list[SSAValue]:
-    """Buffers of the values that the composite makes beside its tile, and views of them. Of ops that run once, one
-    after the other, the result takes the buffer of an operand that nobody else reads.
+    """Buffers of the values that the composite makes beside its tile, and views of them. What it also gives has one
+    already. Of ops that run once, one after the other, the result takes the buffer of an operand that nobody else
+    reads.
     """
     made = dict[SSAValue, SSAValue](zip(composite.body.block.args, known, strict=True))
     own: dict[SSAValue, SSAValue] = {}
-    for result in form.values:
+    given = dict(zip(form.outputs, composite.outputs, strict=True))
+    for number, result in enumerate(form.values, len(composite.inputs)):
         op = result.owner
-        if not isinstance(op, SIDE_VIEWS):
+        if isinstance(op, SIDE_VIEWS):
+            source = made[op.operands[0]]
+            made[result] = e.view(result, source, view_axes(op)) if shape_of(source.type) else source
+        elif number in given:
+            made[result] = own[result] = e.buffer(given[number])
+        else:
             kind = ahbm.BufferType(shape_of(result.type), element_of(result.type))
             operands = op.operands if isinstance(op, Operation) and is_lane_by_lane(op) else ()
             free = [own[v] for v in operands if v in own and own[v].type == kind and v.has_one_use()]
             in_place = form.product is None and bool(free)
             made[result] = own[result] = free[0] if in_place else e.alloc(kind, result)
-            continue
-        source = made[op.operands[0]]
-        made[result] = e.view(result, source, view_axes(op)) if shape_of(source.type) else source
     return [made[v] for v in form.values]
 
 

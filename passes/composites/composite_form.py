@@ -53,7 +53,7 @@ class CompositeForm:
     of the block whose place the result takes, if the body names one. `values` are what the composite makes
     besides the running tile (masks, views of them, the primary output of a recipe); the first has the number after the
     last input. `outputs` are the numbers of what the composite gives, -1 for the tile; `written` those of the inputs
-    that recipes write.
+    that recipes write, and of the own values among the outputs.
     """
 
     product: tl.DotOp | tl.GemmOp | None
@@ -79,6 +79,7 @@ def form_of(op: tl.CompositeOp) -> CompositeForm:
         match at:
             case tl.YieldOp():
                 form.outputs = [number[v] for v in at.values]
+                form.written += [n for n in form.outputs if n >= len(op.inputs)]
             case tl.StoreRegionOp():
                 form.stored = number[at.region]
             case tl.CopyToOp():
@@ -191,7 +192,8 @@ def written_inputs(op: tl.CompositeOp) -> dict[int, SSAValue]:
     """
     form = form_of(op)
     tile = form.outputs.index(RUNNING_TILE) if RUNNING_TILE in form.outputs else None
-    places = {n: form.outputs.index(n) if n in form.outputs else tile for n in form.written}
+    written = [n for n in form.written if n < len(op.inputs)]
+    places = {n: form.outputs.index(n) if n in form.outputs else tile for n in written}
     if form.into is not None:
         places[form.into] = tile
     return {n: op.outputs[at] for n, at in places.items() if at is not None}

@@ -41,18 +41,21 @@ class Match:
     results: tuple[SSAValue, ...]
 
 
-def match_recipe(
+def matches(
     recipe: Recipe, block: Block, terms: Terms, anchors: Mapping[str, Sequence[SSAValue]], known: Mapping[str, SSAValue]
-) -> Match:
-    """The match whose outputs named in `anchors` are among the values given there, and whose operands in `known` are
-    those. Outputs without an anchor are looked for in `block`. Raises `Refused` with how far the best attempt came.
+) -> Iterator[Match]:
+    """The matches, one at most for each choice of parameters, whose outputs named in `anchors` are among the values
+    given there, and whose operands in `known` are those. Outputs without an anchor are looked for in `block`. Raises
+    `Refused` with how far the best attempt came if there is none.
     """
-    attempt = _Attempt(recipe, block, terms, anchors, known)
+    attempt, found = _Attempt(recipe, block, terms, anchors, known), False
     for params in recipe.every_choice():
-        found = attempt.match(params)
-        if found is not None:
-            return found
-    raise Refused(attempt.reason)
+        match = attempt.match(params)
+        if match is not None:
+            found = True
+            yield match
+    if not found:
+        raise Refused(attempt.reason)
 
 
 def terms_of_rows(terms: Terms, recipe: Recipe, params: Mapping[str, str], known: Mapping[str, Ref]) -> dict[str, Ref]:
@@ -104,7 +107,7 @@ class _Attempt:
         # The outputs whose values are known first; of the others the last, which is made of the most.
         outputs = recipe.outputs(params)
         goals = sorted(outputs, key=lambda name: (name not in self.anchors, -outputs.index(name)))
-        for values, bound in self._solve(goals, made, params, {}):
+        for values, bound in self._solve(goals, made, params, {}, {}):
             try:
                 return self._match(params, bound, [values[name] for name in outputs])
             except Refused as refusal:
@@ -121,18 +124,18 @@ class _Attempt:
         made: Mapping[str, Ref],
         params: Mapping[str, str],
         bound: Bindings,
-        done: int = 0,
-    ) -> Iterator[tuple[dict[str, SSAValue], Bindings]]:
-        """Values of the outputs `goals`, and what the operands are then."""
+        taken: Mapping[str, SSAValue],
+    ) -> Iterator[tuple[Mapping[str, SSAValue], Bindings]]:
+        """Values of the outputs `goals` beside those `taken`, each its own, and what the operands are then."""
         if not goals:
-            yield {}, bound
+            yield taken, bound
             return
         name, *others = goals
-        self._note(done, f"{self._what(name)} is not {self._row(name, params)}")
+        self._note(len(taken), f"{self._what(name)} is not {self._row(name, params)}")
         for value in self.anchors.get(name) or self._candidates(name):
-            for found in unify(self.terms, made[name], self._term(name, value), bound):
-                for values, more in self._solve(others, made, params, found, done + 1):
-                    yield {**values, name: value}, more
+            if value not in taken.values():
+                for found in unify(self.terms, made[name], self._term(name, value), bound):
+                    yield from self._solve(others, made, params, found, {**taken, name: value})
 
     def _row(self, name: str, params: Mapping[str, str]) -> Row:
         """The row that makes an output."""
@@ -166,6 +169,8 @@ class _Attempt:
             name: self.known[name] if name in self.known else self._value(name, bound[name], sizes)
             for name in self.recipe.inputs(params)
         }
+        if len(set(inputs.values())) != len(inputs):
+            raise Refused("one value is two of its operands")
         for name, value in inputs.items():
             self._take_sizes(name, value, sizes)
         self._check_types(params, inputs, outputs)

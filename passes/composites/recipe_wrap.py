@@ -17,16 +17,15 @@ def wrap(match: Match, dot: tl.DotOp | None, block: Block, *, stream: bool) -> t
     """Move the ops of a match into a `tl.recipe` of a composite, together with the product that takes its primary
     output, if there is one. Raises `Refused`, having changed nothing, where that cannot be done.
     """
-    inputs = list(dict.fromkeys(match.inputs.values()))
-    if len(inputs) != len(match.inputs):
-        raise Refused("one value is two of its operands")
+    inputs = list(match.inputs.values())
     outside: list[Operation] = []
     inside = _slice(match.results, set(inputs), block, outside)
     results = list(match.results)
     more: list[SSAValue] = []
     if dot is not None:
-        # The composite gives the product in the place of what it takes; the operand of that is written in place.
-        taken = [r for r in results if r in (dot.a, dot.acc)]
+        # The composite gives the product in the place of what it takes, unless somebody else reads that too; the
+        # operand that the product is added to is written in place.
+        taken = [r for r in results if r is dot.acc or (r is dot.a and r.has_one_use())]
         results = [*(r for r in results if r not in taken), dot.result]
         more = [v for v in (dot.b, dot.acc) if v is not None and v not in taken]
     whole: set[Operation] = {*inside, dot} if dot is not None else inside
@@ -88,7 +87,7 @@ def _check_carried(match: Match, dot: tl.DotOp | None, block: Block) -> None:
     names = match.recipe.written(match.params)
     state = {name: (match.inputs[name], new) for name, new in zip(names, match.results, strict=False)}
     if dot is not None and dot.acc is not None:
-        state = {name: (old, dot.result if new is dot.acc else new) for name, (old, new) in state.items()}
+        state = {name: (old, _with_product(new, dot.a)) for name, (old, new) in state.items()}
         if names and match.recipe.accumulator is None:
             state["sum of the product"] = (dot.acc, dot.result)
     loop, end = block.parent_op(), block.last_op
@@ -102,6 +101,12 @@ def _check_carried(match: Match, dot: tl.DotOp | None, block: Block) -> None:
     goes_on = len(fresh) < len(state) or any(new in carried.values() for _, new in state.values())
     if fresh and goes_on:
         raise Refused(f"the {fresh[0]} that it begins with is not the one of the step before as it is")
+
+
+def _with_product(value: SSAValue, a: SSAValue) -> SSAValue:
+    """The sum of a value and a product of `a`, if there is one; the value itself otherwise."""
+    dots = [use.operation for use in value.uses if isinstance(use.operation, tl.DotOp)]
+    return next((dot.result for dot in dots if dot.acc is value and dot.a is a), value)
 
 
 def _is_left(value: SSAValue, recipe: Recipe) -> bool:

@@ -22,9 +22,14 @@ STEP: Mapping[str, str] = {
     "dot": "acc = tl.dot(p.to(tl.float16), v, acc)",
     "carry": "m = new",
 }
+OTHER = """\
+w = tl.load(k_ptr + (start + on)[:, None] * D + od[None, :], mask=inside[:, None], other=0.0)
+acc = tl.dot(p.to(tl.float16), v, acc)
+"""
 FRAME: Mapping[str, str] = {
     "first m": "m = tl.full([BM], -float('inf'), tl.float32)",
     "first l": "l = tl.zeros([BM], tl.float32)",
+    "second": "",
     "end": "acc = acc / l[:, None]",
 }
 BODY = """\
@@ -35,6 +40,7 @@ q = tl.load(q_ptr + om[:, None] * D + od[None, :], mask=om[:, None] < n, other=0
 {first m}
 {first l}
 acc = tl.zeros([BM, D], tl.float32)
+{second}
 c = scale * 1.44269504
 for start in range(0, n, BN):
     inside = start + on < n
@@ -75,8 +81,10 @@ COLUMNS = {
     "p": "p = tl.exp2(qk - new)",
     "rescale": "acc = acc * alpha",
 }
+SECOND = {"second": "acc2 = tl.zeros([BM, D], tl.float32)", "end": "acc = (acc - acc2) / l[:, None]"}
 UNSCALED = {"scaled": "", "mask": ""}
 HALF = "p = tl.exp2(qk - new[:, None]).to(tl.float16)"
+TWO = "two outputs"
 COLUMN = "maximum and sum with an axis of one lane"
 ACCEPTED: Mapping[str, tuple[Mapping[str, str], str]] = {
     "as it is": ({}, 'base = "2", scale = "before"'),
@@ -180,6 +188,22 @@ ACCEPTED: Mapping[str, tuple[Mapping[str, str], str]] = {
         },
         'guard = "all"',
     ),
+    TWO: (
+        {**SECOND, "dot": f"acc2 = acc2 * alpha[:, None]\n{OTHER}acc2 = tl.dot(p.to(tl.float16), w, acc2)"},
+        'products = "two"',
+    ),
+    "two outputs, rescaled where they are added to": (
+        {
+            **SECOND,
+            "rescale": "",
+            "dot": f"acc = acc * alpha[:, None]\n{OTHER}acc2 = acc2 * alpha[:, None] + tl.dot(p.to(tl.float16), w)",
+        },
+        'products = "two"',
+    ),
+    "the weights stored as rounded": (
+        {"p": HALF, "carry": "tl.store(x_ptr + om[:, None] * 64 + on[None, :], p)\nm = new"},
+        'products = "one"',
+    ),
     "fused multiply and add": ({"sum": "l = tl.fma(l, alpha, tl.sum(p, 1))"}, 'base = "2"'),
 }
 
@@ -190,8 +214,9 @@ def test_a_spelling_of_the_online_softmax_matches(changes: Mapping[str, str], pa
     assert passed.notes("match-recipes") == [("matched", "softmax_merge")]
     assert params in passed.params
     assert passed.difference == 0
-    # The values of V stream into the composite: nothing but K and Q (and a mask) is loaded.
-    assert passed.text.count("tl.load_region") == 2 + ("load" in changes.get("mask", ""))
+    # The values of V stream into the composite: nothing but K and Q (and a mask, or the values of a second product)
+    # is loaded.
+    assert passed.text.count("tl.load_region") == 2 + ("load" in changes.get("mask", "")) + ("second" in changes)
 
 
 CHOICES = (
@@ -206,6 +231,8 @@ CHOICES = (
     "the sum alone with an axis of one lane",
     "an axis of one lane, scaled inside",
     "an axis of one lane, guarded",
+    TWO,
+    "the weights stored as rounded",
 )
 
 
@@ -267,13 +294,25 @@ REFUSED: Mapping[str, tuple[Mapping[str, str], str]] = {
     "the maximum stays": ({"carry": ""}, NO_STEP.format("m")),
     "half of the sum before": ({"sum": "l = 0.5 * l * alpha + tl.sum(p, 1)"}, NO_STEP.format("l")),
     "half of the output before": ({"rescale": "acc = acc * 0.5 * alpha[:, None]"}, NO_STEP.format("O")),
+    "one of two outputs rescaled by something else": (
+        {**SECOND, "dot": f"acc2 = acc2 * (alpha * alpha)[:, None]\n{OTHER}acc2 = tl.dot(p.to(tl.float16), w, acc2)"},
+        "also read by",
+    ),
+    "one of two outputs scaled afterwards": (
+        {**SECOND, "dot": f"acc2 = acc2 * alpha[:, None]\n{OTHER}acc2 = 0.5 * tl.dot(p.to(tl.float16), w, acc2)"},
+        "the loop does not carry on the new O2 as it is",
+    ),
+    "half of one of two outputs before": (
+        {**SECOND, "dot": f"acc2 = 0.5 * acc2 * alpha[:, None]\n{OTHER}acc2 = tl.dot(p.to(tl.float16), w, acc2)"},
+        NO_STEP.format("O2"),
+    ),
     "output scaled afterwards": (
         {"dot": "acc = tl.dot(p.to(tl.float16), v, acc) * 0.5"},
         "the loop does not carry on the new O as it is",
     ),
-    "two products": (
+    "two products into one output": (
         {"dot": "w = p.to(tl.float16)\nacc = tl.dot(w, v, acc)\nacc = tl.dot(w, v, acc)"},
-        "'w' is also read by tl.dot",
+        "the loop does not carry on the new O as it is",
     ),
     "normalised in every step": (
         {
@@ -317,7 +356,7 @@ for start in range(BN, n, BN):
 
 def test_steps_after_a_first_tile_apart_match() -> None:
     head, _, rest = BODY.partition("for start in range(0, n, BN):\n")
-    kept = "\n".join(line for line in head.splitlines() if not line.startswith(("{first", "acc =")))
+    kept = "\n".join(line for line in head.splitlines() if not line.startswith(("{first", "acc =", "{second")))
     passed = attention({}, body=f"{kept}\n{FIRST}{rest}")
     # The first tile merges nothing; its product is told so.
     assert passed.notes("match-recipes")[-1] == ("matched", "softmax_merge")
