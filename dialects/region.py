@@ -6,10 +6,10 @@ A region is `base + offset` and, per axis, a size, a stride and the bounds of it
 * `folded`: lane i lies at `fold_stride * ((fold_start + i) div fold_width) + stride * ((fold_start + i) mod
 fold_width)`,
   which is `% M` (fold_stride 0), `// G` (stride 0) and flat `//` and `%` in one form;
-* `indexed`: lane i lies at `stride * indices[i]`.
+* `indexed`: lane i lies at `stride * indices[i]`; the least number of the type of the indices stands for no lane.
 
-All of this counts in elements. Lanes outside `[lo, hi)` of any axis are not touched in memory: a load gives `pad`
-there.
+All of this counts in elements. Lanes outside `[lo, hi)` of any axis, or without an index, are not touched in memory: a
+load gives `pad` there.
 """
 
 from __future__ import annotations
@@ -51,6 +51,11 @@ from .pointer import PointerType
 from .shapes import element_of
 
 AXIS_KINDS = ("affine", "folded", "indexed")
+
+
+def no_lane(width: int) -> int:
+    """The index of so many bits that stands for no lane."""
+    return -(1 << (width - 1))
 
 
 @irdl_attr_definition

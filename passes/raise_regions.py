@@ -33,9 +33,10 @@ class RaiseRegionsPass(ModulePass):
              %x = tl.load_region %r : !ahbm.region<f32, 1> -> tensor<8xf32>
 
     Per axis an address is affine, folded (`//` and `%`) or indexed (a block of numbers). A mask that is a conjunction
-    of bounds per axis becomes lower and upper bounds, a condition that is the same for all lanes empties the region,
-    `other` becomes the pad value. So does a select of what is loaded and a number: the lanes that it takes off are not
-    read.
+    of conditions on single axes is one of the region: bounds become its lower and upper bounds, a condition that is the
+    same for all lanes empties it, and along an axis with another condition (rows by a table, `!=`, `or`) the lanes are
+    indexed, those left out by the index that stands for no lane. `other` becomes the pad value. So does a select of
+    what is loaded and a number: the lanes that it takes off are not read.
 
     needs:   loops from 0 by 1 (`normalise-loops`), so that carried pointers are `init + t * increment`.
     keeps:   values; the order of memory accesses. What is not separable stays a load (a gather) or a store (a
@@ -118,7 +119,7 @@ def _narrow(select: tl.SelectOp, function: func.FuncOp) -> None:
     # Anew, as the scalars of the regions are new ops.
     analysis = AffineAnalysis(function)
     form, box = read(load.region.owner, analysis), box_of(select.condition, analysis)
-    if box.rest:
+    if not box.exact:
         return
     narrowed = replace(
         form,

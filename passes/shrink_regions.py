@@ -248,7 +248,7 @@ def _held_back(index: SSAValue, analysis: AffineAnalysis) -> tuple[Affine, Bound
     match op := index.owner:
         case tl.SelectOp():
             box = box_of(op.condition, analysis)
-            if not box.rest and not box.flags:
+            if box.exact and not box.flags:
                 free, bounds = analysis.of(op.on_true), (tuple(box.lowers[0]), tuple(box.uppers[0]))
         case arith.MinSIOp():
             for value, most in ((op.lhs, op.rhs), (op.rhs, op.lhs)):

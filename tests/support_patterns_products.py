@@ -277,6 +277,21 @@ INDIRECT = (
     ),
     Pattern(
         9,
+        "rows by a table that holds some that are none",
+        f"""\
+rows = tl.load(t + om)
+kept = rows < M
+{TRIPS}
+    kk = k * BK + ok
+    x = tl.load(a + rows[:, None] * K + kk[None, :], mask=kept[:, None] & (kk[None, :] < K), other=0.0)
+    acc = tl.dot(x, B[kk], acc)
+tl.store(c + rows[:, None] * N + on[None, :], acc, mask=kept[:, None] & (on[None, :] < N))
+acc = tl.load(cp, mask=box)""",
+        product,
+        arguments={"t": np.arange(64, dtype=np.int32).reshape(2, 32)[:, ::-1].copy().reshape(-1)},
+    ),
+    Pattern(
+        9,
         "a page number for all lanes",
         "kk = tl.load(t + 2) * BK + ok\nacc = tl.dot(A[kk], B[kk], acc)",
         lambda d: blocks(d, [2]),

@@ -20,7 +20,7 @@ from .dtypes import Array, DType
 @dataclass(frozen=True, slots=True)
 class Axis:
     """One axis: `size` lanes of which `[lo, hi)` are valid. A fold width of 0 means no fold; `indices` only where it is
-    indexed.
+    indexed: then lanes with the least number of their type are not valid either.
     """
 
     size: int
@@ -35,7 +35,16 @@ class Axis:
     @property
     def valid(self) -> int:
         """The number of valid lanes."""
+        if self.indices is not None:
+            return len(self.lanes())
         return self.hi - self.lo if self.hi > self.lo else 0
+
+    def lanes(self) -> Array:
+        """The numbers of the valid lanes (int64)."""
+        if self.indices is None:
+            return np.arange(self.lo, max(self.lo, self.hi), dtype=np.int64)
+        within = self.indices[self.lo : self.hi]
+        return self.lo + np.flatnonzero(within != np.iinfo(within.dtype).min)
 
     @property
     def affine(self) -> bool:
@@ -43,9 +52,9 @@ class Axis:
 
     def offsets(self) -> Array:
         """Where the valid lanes lie along this axis, in elements (int64)."""
+        lanes = self.lanes()
         if self.indices is not None:
-            return self.stride * self.indices[self.lo : self.hi].astype(np.int64)
-        lanes = np.arange(self.lo, max(self.lo, self.hi), dtype=np.int64)
+            return self.stride * self.indices[lanes].astype(np.int64)
         if not self.fold_width:
             return self.stride * lanes
         high, low = np.divmod(self.fold_start + lanes, self.fold_width)
@@ -138,8 +147,10 @@ class Region:
         return prod(self.valid_sizes) * self.dtype.itemsize
 
     @property
-    def box(self) -> tuple[slice, ...]:
+    def box(self) -> tuple[slice | Array, ...]:
         """The valid lanes, as an index of a block of the region's sizes."""
+        if any(axis.indices is not None for axis in self.axes):
+            return np.ix_(*[axis.lanes() for axis in self.axes])
         return tuple(slice(axis.lo, max(axis.lo, axis.hi)) for axis in self.axes)
 
     def cut(self, axis: int, start: int, size: int) -> Region:

@@ -1,7 +1,8 @@
 """Masks as boxes: which lanes of a block a mask keeps, as bounds per axis.
 
-A mask is a conjunction. Each conjunct is an upper or lower bound of one axis, a flag (the same for all lanes), or
-something else; a mask without something else is a box. Bounds are relative to the block and not yet clamped to it.
+A mask is a conjunction. Each conjunct is an upper or lower bound of one axis, a flag (the same for all lanes), another
+condition on the lanes of one axis, or something else; a mask of bounds and flags alone is a box. Bounds are relative to
+the block and not yet clamped to it.
 """
 
 from __future__ import annotations
@@ -22,18 +23,24 @@ from .poly import ONE, ZERO, Poly
 class Box:
     """Lane (i0, i1, ...) is kept when `lower <= i_d < upper` for all bounds of every axis d and all flags hold.
 
-    A flag is a truth value of the IR, or a polynomial that holds when it is 0 or more. `rest` says why a conjunct is
-    no bound.
+    A flag is a truth value of the IR, or a polynomial that holds when it is 0 or more. `chosen[d]` are blocks of truth
+    values, long along axis d alone, that say which of its lanes are kept. `rest` says why a conjunct is none of these.
     """
 
     uppers: list[list[Poly]]
     lowers: list[list[Poly]]
+    chosen: list[list[SSAValue]]
     flags: list[SSAValue | Poly] = field(default_factory=list[SSAValue | Poly])
     rest: list[str] = field(default_factory=list[str])
 
     @staticmethod
     def whole(rank: int) -> Box:
-        return Box([[] for _ in range(rank)], [[] for _ in range(rank)])
+        return Box([[] for _ in range(rank)], [[] for _ in range(rank)], [[] for _ in range(rank)])
+
+    @property
+    def exact(self) -> bool:
+        """Bounds and flags say all."""
+        return not self.rest and not any(self.chosen)
 
 
 def box_of(mask: SSAValue, analysis: AffineAnalysis) -> Box:
@@ -71,8 +78,18 @@ def box_of(mask: SSAValue, analysis: AffineAnalysis) -> Box:
             case _ if not shape_of(value.type):
                 box.flags.append(value)
             case _:
-                box.rest.append("a mask with 'or'" if isinstance(op, arith.OrIOp) else "a mask that is no comparison")
+                why = "a mask with 'or'" if isinstance(op, arith.OrIOp) else "a mask that is no comparison"
+                _choose(box, value, places, why)
     return box
+
+
+def _choose(box: Box, value: SSAValue, places: tuple[int | None, ...], why: str) -> None:
+    """Keep a conjunct as it is if it concerns one axis of several. A block of one axis goes lane by lane either way."""
+    long = [p for n, p in zip(shape_of(value.type), places, strict=True) if n > 1 and p is not None]
+    if len(long) == 1 and len(box.chosen) > 1:
+        box.chosen[long[0]].append(value)
+    else:
+        box.rest.append(why)
 
 
 def _is_constant(value: SSAValue, truth: bool) -> bool:
@@ -97,7 +114,7 @@ def _add_comparison(box: Box, op: tl.CmpOp, places: tuple[int | None, ...], anal
         if not shape_of(op.result.type):
             box.flags.append(op.result)
         else:
-            box.rest.append(_why_no_bound(predicate, lhs, rhs))
+            _choose(box, op.result, places, _why_no_bound(predicate, lhs, rhs))
         return
     for f in sides:
         axes = [d for d, c in enumerate(f.coef) if c and places[d] is not None]
@@ -108,7 +125,8 @@ def _add_comparison(box: Box, op: tl.CmpOp, places: tuple[int | None, ...], anal
         else:
             place = places[axes[0]]
             assert place is not None
-            _add_bound(box, place, f.coef[axes[0]], f.const, analysis)
+            if not _add_bound(box, place, f.coef[axes[0]], f.const, analysis):
+                _choose(box, op.result, places, "a comparison with a run-time step per lane")
 
 
 def _sides(predicate: str, lhs: Affine, rhs: Affine) -> list[Affine] | None:
@@ -142,15 +160,16 @@ def _less_one(f: Affine) -> Affine:
     return Affine(f.shape, f.const - ONE, f.coef, f.terms)
 
 
-def _add_bound(box: Box, axis: int, step: Poly, const: Poly, analysis: AffineAnalysis) -> None:
-    """The lanes i of `axis` with step * i + const >= 0."""
+def _add_bound(box: Box, axis: int, step: Poly, const: Poly, analysis: AffineAnalysis) -> bool:
+    """Keep the lanes i of `axis` with step * i + const >= 0, if they are on one side of a bound that is known."""
     by = step.constant
     if by is None:
-        box.rest.append("a comparison with a run-time step per lane")
-    elif by > 0:
+        return False
+    if by > 0:
         box.lowers[axis].append(ZERO - analysis.symbols.quotient("floor", const, Poly.of(by)))
     else:
         box.uppers[axis].append(analysis.symbols.quotient("floor", const, Poly.of(-by)) + ONE)
+    return True
 
 
 def _why_no_bound(predicate: str, lhs: Affine | None, rhs: Affine | None) -> str:

@@ -10,12 +10,13 @@ from collections.abc import Sequence
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, IntegerAttr, LocationAttr, i64
+from xdsl.dialects.builtin import IndexType, IntegerAttr, LocationAttr, i32, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ...dialects import tl
-from ...dialects.shapes import element_of, shape_of
+from ...dialects.region import no_lane
+from ...dialects.shapes import element_bytes, element_of, shape_of
 from .affine import Affine, constant_of
 from .poly import Chosen, Meaning, Poly, Positive, Quotient, Symbols
 
@@ -160,6 +161,17 @@ class Materialiser:
             lanes = self._wide_block(self.insert(tl.MakeRangeOp(0, n)))
             total = self._plus(total, self._times(lanes, known.coef[axis], n))
         return total
+
+    def chosen(self, index: SSAValue, by: Sequence[SSAValue]) -> SSAValue:
+        """A block of indices (rank 1) where all of `by` hold, elsewhere the index that stands for no lane."""
+        kept = self.flat(by[0])
+        for each in by[1:]:
+            kept = self.insert(arith.AndIOp(kept, self.flat(each)))
+        width = 8 * element_bytes(index.type)
+        if width < 32:
+            index, width = self.insert(tl.CastOp(index, i32)), 32  # the least of a narrow type may be an index
+        none = self.insert(arith.ConstantOp(IntegerAttr(no_lane(width), width)))
+        return self.insert(tl.SelectOp(kept, index, self.insert(tl.SplatOp(none, shape_of(index.type)))))
 
     def flat(self, block: SSAValue) -> SSAValue:
         """A block of one long axis as a block of rank 1."""

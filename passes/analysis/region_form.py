@@ -14,6 +14,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, i1
 from xdsl.ir import SSAValue
 
+from ...dialects import tl
 from ...dialects.region import RegionOp
 from .affine import Affine, AffineAnalysis
 from .masks import Box
@@ -86,7 +87,9 @@ class RegionForm:
 
 
 def describe(pointer: Affine, box: Box, pad: Number | None, maker: Materialiser) -> RegionForm:
-    """The region of a block of pointers under a mask that is a box; `maker` makes the blocks of indices it needs."""
+    """The region of a block of pointers under a mask of conditions on single axes; `maker` makes the blocks of indices
+    it needs.
+    """
     assert pointer.base is not None
     axes: list[Axis] = []
     offset = pointer.const
@@ -94,7 +97,8 @@ def describe(pointer: Affine, box: Box, pad: Number | None, maker: Materialiser)
         axis = Axis(Poly.of(size), pointer.coef[d], tuple(box.lowers[d]), tuple(box.uppers[d]))
         terms = [t for t in pointer.terms if t.axis == d]
         folds = {(t.start, t.width): t for t in terms if t.kind != "index"}
-        if terms and len(folds) == 1 and all(t.kind != "index" for t in terms):
+        chosen = box.chosen[d]
+        if terms and not chosen and len(folds) == 1 and all(t.kind != "index" for t in terms):
             start, width = next(iter(folds))
             # i is width * div + rem - start, so an affine part folds as well.
             high = sum((t.coef for t in terms if t.kind == "div"), axis.stride * width)
@@ -105,6 +109,10 @@ def describe(pointer: Affine, box: Box, pad: Number | None, maker: Materialiser)
             axis = replace(axis, stride=terms[0].coef, index=maker.flat(terms[0].block))
         elif terms:
             axis = replace(axis, stride=ONE, index=maker.index_block(pointer, d))
+        elif chosen:
+            axis = replace(axis, index=maker.insert(tl.MakeRangeOp(0, size)))
+        if chosen and axis.index is not None:
+            axis = replace(axis, index=maker.chosen(axis.index, chosen))
         axes.append(axis)
     return RegionForm(pointer.base, offset, tuple(axes), tuple(dict.fromkeys(box.flags)), pad)
 

@@ -10,12 +10,14 @@ from ahbmc.backend_sim.numerics.addresses import AddressSpace, Allocation, bytes
 from ahbmc.backend_sim.numerics.dtypes import Array
 from ahbmc.backend_sim.numerics.regions import Axis, Region
 from ahbmc.dialects.errors import AhbmcError, Place
+from ahbmc.dialects.region import no_lane
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 BASE = 1 << 40
 COUNT = 4000
 INT32 = np.dtype(np.int32)
+NO_LANE = no_lane(32)
 
 
 @st.composite
@@ -29,9 +31,13 @@ def axes(draw: st.DrawFn) -> Axis:
         start, width, high = draw(st.integers(0, 9)), draw(st.integers(1, 5)), draw(st.integers(-20, 20))
         return Axis(size, stride, lo, hi, start, width, high)
     if kind == "indexed":
-        numbers = draw(st.lists(st.integers(-9, 9), min_size=size, max_size=size))
+        numbers = draw(st.lists(st.integers(-9, 9) | st.just(NO_LANE), min_size=size, max_size=size))
         return Axis(size, stride, lo, hi, indices=np.array(numbers, np.int32))
     return Axis(size, stride, lo, hi)
+
+
+def is_valid(axis: Axis, lane: int) -> bool:
+    return axis.lo <= lane < axis.hi and (axis.indices is None or axis.indices[lane] != NO_LANE)
 
 
 def lane_offset(axis: Axis, lane: int) -> int:
@@ -52,7 +58,7 @@ regions = st.builds(
 def expected(region: Region, memory: Array) -> Array:
     block = np.full(region.sizes, region.pad, np.int32)
     for lanes in product(*(range(n) for n in region.sizes)):
-        if all(axis.lo <= i < axis.hi for axis, i in zip(region.axes, lanes, strict=True)):
+        if all(is_valid(axis, i) for axis, i in zip(region.axes, lanes, strict=True)):
             at = region.offset + sum(lane_offset(axis, i) for axis, i in zip(region.axes, lanes, strict=True))
             block[lanes] = memory[at]
     return block
@@ -91,7 +97,7 @@ def test_a_write_touches_the_valid_lanes_and_nothing_else(region: Region) -> Non
     touched = {
         region.offset + sum(lane_offset(axis, i) for axis, i in zip(region.axes, lanes, strict=True)): block[lanes]
         for lanes in product(*(range(n) for n in region.sizes))
-        if all(axis.lo <= i < axis.hi for axis, i in zip(region.axes, lanes, strict=True))
+        if all(is_valid(axis, i) for axis, i in zip(region.axes, lanes, strict=True))
     }
     assert set(np.flatnonzero(memory).tolist()) == set(touched)
     # Where several lanes have one address, one of them wins; elsewhere the lane's own value is there.

@@ -197,3 +197,71 @@ func.func @where_less(%p: !tl.ptr<f32>, %n: i32, %less: i32) -> tensor<8xf32> {
   %y = tl.select %m, %x, %one : tensor<8xi1>, tensor<8xf32>, tensor<8xf32> -> tensor<8xf32>
   func.return %y : tensor<8xf32>
 }
+
+// Changes: rows that a table leaves out have the index that stands for no lane; a bound of the other axis stays a bound.
+// CHECK-LABEL: func.func @chosen_rows
+// CHECK: %[[KEPT:.*]] = tl.cmp "slt", %rows
+// CHECK: %[[NONE:.*]] = arith.constant -2147483648 : i32
+// CHECK: %[[NO:.*]] = tl.splat %[[NONE]] : i32 -> tensor<8xi32>
+// CHECK: %[[I:.*]] = tl.select %[[KEPT]], %rows, %[[NO]]
+// CHECK: %[[ROWS:.*]] = arith.constant 8 : i64
+// CHECK: %[[HI:.*]] = arith.minsi
+// CHECK: ahbm.region %p{{.*}} hi(%[[ROWS]], %[[HI]]) index(%[[I]] : tensor<8xi32>) {axes = ["indexed", "affine"]}
+func.func @chosen_rows(%p: !tl.ptr<f32>, %rows: tensor<8xi32>, %n: i32) -> tensor<8x4xf32> {
+  %o = tl.make_range {start = 0 : i32, end = 4 : i32} : tensor<4xi32>
+  %o1 = tl.expand_dims %o {axis = 0 : i32} : tensor<4xi32> -> tensor<1x4xi32>
+  %o2 = tl.broadcast %o1 : tensor<1x4xi32> -> tensor<8x4xi32>
+  %r1 = tl.expand_dims %rows {axis = 1 : i32} : tensor<8xi32> -> tensor<8x1xi32>
+  %r2 = tl.broadcast %r1 : tensor<8x1xi32> -> tensor<8x4xi32>
+  %at = arith.addi %r2, %o2 : tensor<8x4xi32>
+  %b = tl.splat %p : !tl.ptr<f32> -> tensor<8x4x!tl.ptr<f32>>
+  %q = tl.addptr %b, %at : tensor<8x4x!tl.ptr<f32>>, tensor<8x4xi32> -> tensor<8x4x!tl.ptr<f32>>
+  %l = tl.splat %n : i32 -> tensor<8xi32>
+  %m = tl.cmp "slt", %rows, %l : tensor<8xi32>, tensor<8xi32> -> tensor<8xi1>
+  %m1 = tl.expand_dims %m {axis = 1 : i32} : tensor<8xi1> -> tensor<8x1xi1>
+  %m2 = tl.broadcast %m1 : tensor<8x1xi1> -> tensor<8x4xi1>
+  %w = tl.splat %n : i32 -> tensor<4xi32>
+  %k = tl.cmp "slt", %o, %w : tensor<4xi32>, tensor<4xi32> -> tensor<4xi1>
+  %k1 = tl.expand_dims %k {axis = 0 : i32} : tensor<4xi1> -> tensor<1x4xi1>
+  %k2 = tl.broadcast %k1 : tensor<1x4xi1> -> tensor<8x4xi1>
+  %both = arith.andi %m2, %k2 : tensor<8x4xi1>
+  %x = tl.load %q mask(%both : tensor<8x4xi1>) : tensor<8x4x!tl.ptr<f32>> -> tensor<8x4xf32>
+  func.return %x : tensor<8x4xf32>
+}
+
+// Changes: an axis that is affine goes by indices where its lanes are not one piece; those of a narrow type are widened,
+// because the least of them may be meant.
+// CHECK-LABEL: func.func @chosen_narrow
+// CHECK: %[[LANES:.*]] = tl.make_range {start = 0 : i32, end = 4 : i32}
+// CHECK: %[[WIDE:.*]] = tl.cast %rows : tensor<8xi8> -> tensor<8xi32>
+// CHECK: %[[ROWS:.*]] = tl.select %{{.*}}, %[[WIDE]], %{{.*}} : tensor<8xi1>, tensor<8xi32>
+// CHECK: %[[COLUMNS:.*]] = tl.select %{{.*}}, %[[LANES]], %{{.*}} : tensor<4xi1>, tensor<4xi32>
+// CHECK: ahbm.region {{.*}} index(%[[ROWS]], %[[COLUMNS]] : tensor<8xi32>, tensor<4xi32>)
+func.func @chosen_narrow(%p: !tl.ptr<f32>, %rows: tensor<8xi8>, %m: tensor<8xi1>, %n: i32) -> tensor<8x4xf32> {
+  %o = tl.make_range {start = 0 : i32, end = 4 : i32} : tensor<4xi32>
+  %o1 = tl.expand_dims %o {axis = 0 : i32} : tensor<4xi32> -> tensor<1x4xi32>
+  %o2 = tl.broadcast %o1 : tensor<1x4xi32> -> tensor<8x4xi32>
+  %r1 = tl.expand_dims %rows {axis = 1 : i32} : tensor<8xi8> -> tensor<8x1xi8>
+  %r2 = tl.broadcast %r1 : tensor<8x1xi8> -> tensor<8x4xi8>
+  %b = tl.splat %p : !tl.ptr<f32> -> tensor<8x4x!tl.ptr<f32>>
+  %b2 = tl.addptr %b, %r2 : tensor<8x4x!tl.ptr<f32>>, tensor<8x4xi8> -> tensor<8x4x!tl.ptr<f32>>
+  %q = tl.addptr %b2, %o2 : tensor<8x4x!tl.ptr<f32>>, tensor<8x4xi32> -> tensor<8x4x!tl.ptr<f32>>
+  %m1 = tl.expand_dims %m {axis = 1 : i32} : tensor<8xi1> -> tensor<8x1xi1>
+  %m2 = tl.broadcast %m1 : tensor<8x1xi1> -> tensor<8x4xi1>
+  %w = tl.splat %n : i32 -> tensor<4xi32>
+  %k = tl.cmp "ne", %o, %w : tensor<4xi32>, tensor<4xi32> -> tensor<4xi1>
+  %k1 = tl.expand_dims %k {axis = 0 : i32} : tensor<4xi1> -> tensor<1x4xi1>
+  %k2 = tl.broadcast %k1 : tensor<1x4xi1> -> tensor<8x4xi1>
+  %both = arith.andi %m2, %k2 : tensor<8x4xi1>
+  %x = tl.load %q mask(%both : tensor<8x4xi1>) : tensor<8x4x!tl.ptr<f32>> -> tensor<8x4xf32>
+  func.return %x : tensor<8x4xf32>
+}
+
+// Leaves alone: a condition over both axes is none of one axis.
+// CHECK-LABEL: func.func @chosen_over_both
+// CHECK: tl.load %
+func.func @chosen_over_both(%p: !tl.ptr<f32>, %m: tensor<8x4xi1>) -> tensor<8x4xf32> {
+  %b = tl.splat %p : !tl.ptr<f32> -> tensor<8x4x!tl.ptr<f32>>
+  %x = tl.load %b mask(%m : tensor<8x4xi1>) : tensor<8x4x!tl.ptr<f32>> -> tensor<8x4xf32>
+  func.return %x : tensor<8x4xf32>
+}
