@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
+
+import msgspec
 
 from ..backend_sim.analysis.report import ns, plain_table, text
 from ..dialects.errors import Place, Sources, fail
@@ -28,6 +30,39 @@ from .workload import load, read_text
 
 SCHEMA = 1
 _LINES = 8  # lines of the kernel shown
+_Lines = Mapping[tuple[str, int], Mapping[str, int]]
+
+
+class LineParts(msgspec.Struct, frozen=True):
+    """What a line of a kernel holds of the latency, by parts."""
+
+    file: str
+    line: int
+    parts_ps: dict[str, int]
+
+
+class LatencyAfter(msgspec.Struct, frozen=True):
+    """The latency once a pass is among those that run."""
+
+    name: str = msgspec.field(name="pass")
+    latency_ps: int
+    lines: list[LineParts]
+
+    @property
+    def by_line(self) -> _Lines:
+        return {(each.file, each.line): each.parts_ps for each in self.lines}
+
+
+class Latencies(msgspec.Struct, frozen=True):
+    """What --json writes and --against reads: the passes that `the least` has, and a row for it and each added one."""
+
+    schema: int
+    least: list[str]
+    rows: list[LatencyAfter]
+
+    @property
+    def by_pass(self) -> dict[str, LatencyAfter]:
+        return {row.name: row for row in self.rows}
 
 
 def command(arguments: argparse.Namespace) -> int:
@@ -105,20 +140,24 @@ def _on_latency(arguments: argparse.Namespace, sources: Sources) -> int:
     rows: list[tuple[str, Measured]] = [("the least", base.measured)]
     rows += [(step.name, step.variant.measured) for step in steps if step.variant.measured is not None]
     if arguments.json:
-        found = {"schema": SCHEMA, "least": [passes.names[i] for i in least], "rows": [_row(*row) for row in rows]}
-        write(arguments.json, json.dumps(found, indent=1) + "\n", word_place(sources, arguments.json))
+        found = Latencies(SCHEMA, [passes.names[i] for i in least], [_row(*row) for row in rows])
+        made = json.dumps(msgspec.to_builtins(found), indent=1) + "\n"
+        write(arguments.json, made, word_place(sources, arguments.json))
+    refused = {step.name: step.variant.refusal for step in steps if step.variant.error is not None}
+    unlike = _first_unlike(rows, refused, against) if against is not None else None
     if arguments.json != "-":
         sys.stdout.write(text(_table(rows, against), width=200))
-        for step in steps:
-            if step.variant.error is not None:
-                print(f"with {step.name} it does not run: {step.variant.refusal}")
-    if against is None:
-        return _largest(rows, sources)
-    return _first_unlike(rows, against, sources)
+        for name, refusal in refused.items():
+            print(f"with {name} it does not run: {refusal}")
+        if against is None:
+            _print_largest(rows, sources)
+        else:
+            _print_unlike(unlike, dict(rows), against, sources)
+    return 0 if unlike is None else CHECK_FAILED
 
 
-def _table(rows: Sequence[tuple[str, Measured]], against: Mapping[str, Any] | None) -> Any:
-    earlier = _latencies(against) if against is not None else {}
+def _table(rows: Sequence[tuple[str, Measured]], against: Latencies | None) -> Any:
+    earlier = against.by_pass if against is not None else {}
     names = ("latency ns", "change ns", *(("earlier",) if against is not None else ()))
     table = plain_table("Latency after each pass", ("pass", "left"), *((n, "right") for n in names), ("why", "left"))
     before: Measured | None = None
@@ -126,42 +165,45 @@ def _table(rows: Sequence[tuple[str, Measured]], against: Mapping[str, Any] | No
         change = measured.latency_ps - before.latency_ps if before is not None else 0
         cells = [ns(measured.latency_ps), _signed(change) if change else ""]
         if against is not None:
-            cells.append(ns(earlier[name]) if name in earlier else "-")
+            cells.append(ns(earlier[name].latency_ps) if name in earlier else "-")
         table.add_row(name, *cells, explanation(before, measured) if before is not None else "")
         before = measured
     return table
 
 
-def _largest(rows: Sequence[tuple[str, Measured]], sources: Sources) -> int:
+def _print_largest(rows: Sequence[tuple[str, Measured]], sources: Sources) -> None:
     changes = [(now.latency_ps - before.latency_ps, name, before, now) for (_, before), (name, now) in pairwise(rows)]
     changed = [each for each in changes if each[0]]
     if not changed:
         print("\nno pass changes the latency")
-        return 0
+        return
     change, name, before, now = max(changed, key=lambda each: abs(each[0]))
     print(f"\n{name} changes the latency most, by {_signed(change)} ns:")
     _print_lines(before.lines, now.lines, sources)
     slower = [f"{each[1]} ({_signed(each[0])} ns)" for each in changed if each[0] > 0]
     if slower:
         print(f"made it slower: {', '.join(slower)}")
-    return 0
 
 
-def _first_unlike(rows: Sequence[tuple[str, Measured]], against: Mapping[str, Any], sources: Sources) -> int:
-    earlier = _latencies(against)
-    lines = {row["pass"]: _lines_of(row) for row in against["rows"]}
-    for name, measured in rows:
-        if name in earlier and measured.latency_ps != earlier[name]:
-            change = measured.latency_ps - earlier[name]
-            print(f"\n{name} is the first pass after which the latency is another than in the earlier result, by"
-                  f" {_signed(change)} ns:")  # fmt: skip
-            _print_lines(lines[name], measured.lines, sources)
-            return CHECK_FAILED
-    print("\nafter every pass the latency is that of the earlier result")
-    return 0
+def _first_unlike(rows: Sequence[tuple[str, Measured]], refused: Collection[str], against: Latencies) -> str | None:
+    """The first pass of the earlier result after which the latency is another, or nothing runs any more."""
+    now = {name: measured.latency_ps for name, measured in rows}
+    for row in against.rows:
+        if row.name in refused or now.get(row.name, row.latency_ps) != row.latency_ps:
+            return row.name
+    return None
 
 
-_Lines = Mapping[tuple[str, int], Mapping[str, int]]
+def _print_unlike(unlike: str | None, now: Mapping[str, Measured], against: Latencies, sources: Sources) -> None:
+    if unlike is None:
+        print("\nafter every pass the latency is that of the earlier result")
+    elif unlike not in now:
+        print(f"\n{unlike} is the first pass after which it is not as in the earlier result: it ran there")
+    else:
+        before, after = against.by_pass[unlike], now[unlike]
+        print(f"\n{unlike} is the first pass after which the latency is another than in the earlier result, by"
+              f" {_signed(after.latency_ps - before.latency_ps)} ns:")  # fmt: skip
+        _print_lines(before.by_line, after.lines, sources)
 
 
 def _print_lines(before: _Lines, now: _Lines, sources: Sources) -> None:
@@ -186,40 +228,29 @@ def _signed(ps: int) -> str:
     return f"{'+' if ps > 0 else ''}{ns(ps)}"
 
 
-def _row(name: str, measured: Measured) -> dict[str, Any]:
-    lines = [
-        {"file": file, "line": line, "parts_ps": dict(parts)} for (file, line), parts in sorted(measured.lines.items())
-    ]
-    return {"pass": name, "latency_ps": measured.latency_ps, "lines": lines}
+def _row(name: str, measured: Measured) -> LatencyAfter:
+    lines = [LineParts(file, line, dict(parts)) for (file, line), parts in sorted(measured.lines.items())]
+    return LatencyAfter(name, measured.latency_ps, lines)
 
 
-def _latencies(result: Mapping[str, Any]) -> dict[str, int]:
-    return {row["pass"]: row["latency_ps"] for row in result["rows"]}
-
-
-def _lines_of(row: Mapping[str, Any]) -> dict[tuple[str, int], dict[str, int]]:
-    return {(each["file"], each["line"]): each["parts_ps"] for each in row["lines"]}
-
-
-def _read(file: str, sources: Sources) -> dict[str, Any]:
+def _read(file: str, sources: Sources) -> Latencies:
     """An earlier result. Raises AhbmcError where the file holds none."""
     place = word_place(sources, file)
+    hint = "give a file that `ahbmc bisect WORKLOAD --on latency --json F` wrote"
     try:
-        found = json.loads(read_text(Path(file), "result", place))
-    except json.JSONDecodeError:
-        found = None
-    if not isinstance(found, dict) or "rows" not in found or "least" not in found:
-        hint = "give a file that `ahbmc bisect WORKLOAD --on latency --json F` wrote"
-        raise fail(f"{file} is no result of bisect", place, hint=hint)
-    return cast("dict[str, Any]", found)
+        found = msgspec.json.decode(read_text(Path(file), "result", place), type=Latencies)
+    except msgspec.MsgspecError:
+        raise fail(f"{file} is no result of bisect", place, hint=hint) from None
+    if found.schema != SCHEMA:
+        message = f"{file} has schema {found.schema}; this ahbmc writes and reads {SCHEMA}"
+        raise fail(message, place, hint="write it again")
+    return found
 
 
-def _least_of(
-    against: Mapping[str, Any], names: Sequence[str], arguments: argparse.Namespace, sources: Sources
-) -> list[int]:
+def _least_of(against: Latencies, names: Sequence[str], arguments: argparse.Namespace, sources: Sources) -> list[int]:
     """The passes that the earlier result began with, by number."""
-    lost = [name for name in against["least"] if name not in names]
+    lost = [name for name in against.least if name not in names]
     if lost:
-        message = f"the earlier result is of another pipeline: it begins with {', '.join(against['least'])}"
+        message = f"the earlier result is of another pipeline: it begins with {', '.join(against.least)}"
         raise fail(message, word_place(sources, arguments.against), hint="give the same --pipeline")
-    return [number for number, name in enumerate(names) if name in against["least"]]
+    return [number for number, name in enumerate(names) if name in against.least]

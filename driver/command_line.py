@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import shlex
 import sys
 from collections.abc import Sequence
@@ -31,8 +32,7 @@ def add_command_line(sources: Sources, program: str, argv: Sequence[str]) -> Non
 def word_place(sources: Sources, word: str) -> Place | None:
     """Where `word` stands on the command line; None where it does not, as in a call from Python."""
     text, quoted = sources.texts.get(COMMAND_LINE, ""), shlex.quote(word)
-    for before in (" ", "="):
-        at = text.find(before + quoted)
-        if at >= 0:
-            return Place(COMMAND_LINE, 1, at + 2, at + 2 + len(quoted))
+    for end in ("(?= |$)", ""):  # the whole of a word of the line, else the beginning of one
+        if found := re.search(f"(?<=[ =]){re.escape(quoted)}{end}", text):
+            return Place(COMMAND_LINE, 1, found.start() + 1, found.end() + 1)
     return None

@@ -12,21 +12,23 @@ from typing import Any, cast
 from rich.table import Table
 
 from ..backend_sim.analysis.summary import SCHEMA
+from ..backend_sim.oplog import PART_OF_KIND
 from ..dialects.errors import Place, Sources, fail
 from .command_line import word_place
-from .conditions import Figure, check_key, parse
+from .conditions import Figure, check_key, parse, word
 from .outermost import CHECK_FAILED
 from .workload import read_text
 
 _NAMES = ("kernel", "machine", "pipeline")
 _GROUPS = (
-    *("latency_ns", "check", "commands", "issue_cycles", "issue_cycles_max", "bytes", "engines", "attribution"),
-    *("roofline", "gemm", "outputs"),
+    *("latency_ns", "check", "commands", "issue_cycles", "issue_cycles_max", "bytes", "scratch_peak", "engines"),
+    *("critical_pe", "attribution", "roofline", "gemm", "outputs", "ideal"),
 )
 """What is compared. `wall_s` and `events` differ from run to run of ahbmc itself: only conditions see them."""
 _UNSEEN = ("wall_s", "events")
 _SINGLE = ("servers", "min", "median", "max")  # of engines
 _ABSENT_IS_ZERO = "commands."
+_KINDS = tuple(f"{_ABSENT_IS_ZERO}{kind}" for kind in PART_OF_KIND)
 
 
 def command(arguments: argparse.Namespace) -> int:
@@ -36,6 +38,9 @@ def command(arguments: argparse.Namespace) -> int:
     results = [_read(file, sources) for file in (arguments.before, arguments.after)]
     before, after = _figures(results)
     for condition in conditions:
+        if condition.key in _KINDS:
+            for figures in (before, after):
+                figures.setdefault(condition.key, 0)
         check_key(condition, before, after, word_place(sources, condition.text))
     _print(results, before, after, everything=arguments.all)
     held = [c for c in conditions if c.holds(before[c.key], after[c.key])]
@@ -66,7 +71,7 @@ def _read(file: str, sources: Sources) -> dict[str, Any]:
 
 def _figures(results: list[dict[str, Any]]) -> tuple[dict[str, Figure], dict[str, Figure]]:
     """The figures of two results by path. A kind of command that one of them never issued it issued 0 times."""
-    before, after = (_flat({name: result.get(name) for name in (*_GROUPS, *_UNSEEN)}) for result in results)
+    before, after = (_flat({n: result[n] for n in (*_GROUPS, *_UNSEEN) if n in result}) for result in results)
     for one, other in ((before, after), (after, before)):
         for key in other:
             if key.startswith(_ABSENT_IS_ZERO):
@@ -81,7 +86,7 @@ def _flat(value: object, path: str = "") -> dict[str, Figure]:
             if not (path.startswith("engines") and name in _SINGLE):
                 found |= _flat(below, f"{path}.{name}" if path else name)
         return found
-    return {path: value} if path and isinstance(value, int | float | str | bool) else {}
+    return {path: value} if path and (value is None or isinstance(value, int | float | str | bool)) else {}
 
 
 def _print(
@@ -115,7 +120,7 @@ def _shown(figure: Figure) -> str:
         case None:
             return "-"
         case bool() | str():
-            return str(figure)
+            return word(figure)
         case int():
             return f"{figure:,}"
         case float():

@@ -29,7 +29,7 @@ def axes(settings: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _split(values: str) -> list[str]:
-    """The values between commas that stand in no brackets and no quotes."""
+    """The values between commas that stand in no brackets and no quotes, each once."""
     found, depth, quote = [""], 0, ""
     for c in values:
         if quote:
@@ -44,4 +44,4 @@ def _split(values: str) -> list[str]:
             found.append("")
         else:
             found[-1] += c
-    return [value.strip() for value in found]
+    return list(dict.fromkeys(value.strip() for value in found))

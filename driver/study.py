@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from ..backend_sim.target.document import closest
 from ..dialects.errors import Place, Sources, fail
 from ..passes import PIPELINE_TEXT, build_pipeline
 from ..passes.pipeline_text import single_passes
@@ -137,13 +138,15 @@ def _pipelines(arguments: argparse.Namespace, sources: Sources) -> list[str]:
     named = [name.strip() for name in arguments.pipelines.split(",")] if arguments.pipelines else []
     for name in named:
         if name not in PIPELINES:
-            hint = "a list of passes is given by --pipeline, which may stand more than once"
+            close = closest(name, PIPELINES)
+            more = "a list of passes is given by --pipeline, which may stand more than once"
+            hint = f"did you mean `{close}`?" if close else more
             place = word_place(sources, arguments.pipelines)
             raise fail(f"there is no pipeline `{name}`; there are {', '.join(PIPELINES)}", place, hint=hint)
     for text in arguments.pipeline:
         sources.add(PIPELINE_TEXT, text)
         build_pipeline(text)
-    return [*named, *arguments.pipeline]
+    return list(dict.fromkeys((*named, *arguments.pipeline)))
 
 
 def _ablation(plan: Plan, trials: dict[str, Trials], sources: Sources) -> Study:

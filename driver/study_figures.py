@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from ..backend_sim.analysis.plots import Figure
+from ..backend_sim.analysis.summary import GEMM_FIGURES
 from ..backend_sim.target.document import closest
 from ..dialects.errors import Place, fail
 from .study_result import Study
@@ -46,9 +47,9 @@ def _numbers(value: object, path: str) -> list[tuple[str, float]]:
 
 def check_keys(keys: Sequence[str], measured: Measured, place: Place | None) -> None:
     """Raise AhbmcError for a key that no run has; that of GEMMs may be missing from a run without one."""
-    known = list(numbers(measured))
+    known = list(dict.fromkeys((*numbers(measured), *(f"gemm.{name}" for name in GEMM_FIGURES))))
     for key in keys:
-        if key not in known and not key.startswith("gemm."):
+        if key not in known:
             close = closest(key, known)
             hint = f"did you mean `{close}`?" if close else "take a key of `ahbmc run --json`, as gemm.mac_utilization"
             raise fail(f"`{key}` is no figure of a run", place, hint=hint)

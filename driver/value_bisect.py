@@ -90,10 +90,10 @@ def bisect_values(
         if not has_values(now):
             since.append(name)
             return
-        difference = _difference(now, launch, wanted)
-        if difference is not None:
+        reasons = _differences(now, launch, wanted)
+        if reasons:
             suspects = " or ".join([*since, name])
-            raise _Found(_witnessed(suspects, difference, last[0], now, launch, wanted))
+            raise _Found(_witnessed(suspects, reasons, last[0], now, launch, wanted))
         right.extend([*since, name])
         since.clear()
         last[0] = now.clone()
@@ -105,19 +105,24 @@ def bisect_values(
     simulated = Launch(function_of(module), machine, tuple(launch.values.values()), launch.grid, launch.programs)
     memory = simulate([simulated], values=True).memory
     got = {name: memory[value.name] for name, value in launch.values.items() if isinstance(value, Tensor)}
-    reason = _compared(got, wanted)
-    return ValueBisection(tuple(right), Culprit(SIMULATION, reason) if reason else None)
+    reasons = _compared(got, wanted)
+    return ValueBisection(tuple(right), Culprit(SIMULATION, _first(reasons)) if reasons else None)
 
 
-def _difference(module: ModuleOp, launch: BoundLaunch, wanted: Mapping[str, Array]) -> str | None:
-    """How the values of `module` differ from the right ones; None if they do not."""
+def _differences(module: ModuleOp, launch: BoundLaunch, wanted: Mapping[str, Array]) -> dict[str, str]:
+    """How the values of `module` differ from the right ones, by tensor; all of them if it cannot be executed."""
     try:
         return _compared(values_of(module, launch), wanted)
     except AhbmcError as error:
-        return f"it cannot be executed: {str(error).splitlines()[0]}"
+        return dict.fromkeys(wanted, f"it cannot be executed: {str(error).splitlines()[0]}")
 
 
-def _compared(got: Mapping[str, Array], wanted: Mapping[str, Array]) -> str | None:
+def _first(reasons: Mapping[str, str]) -> str:
+    return next(iter(reasons.values()))
+
+
+def _compared(got: Mapping[str, Array], wanted: Mapping[str, Array]) -> dict[str, str]:
+    reasons: dict[str, str] = {}
     for name, right in wanted.items():
         have, should = got[name].astype(np.float64), right.astype(np.float64)
         finite = np.abs(should[np.isfinite(should)])
@@ -129,14 +134,19 @@ def _compared(got: Mapping[str, Array], wanted: Mapping[str, Array]) -> str | No
         if bad.any():
             first = tuple(int(i) for i in np.argwhere(bad)[0])
             count = f"{np.count_nonzero(bad):,} of {bad.size:,} elements of `{name}` are off"
-            return f"{count}; first at {list(first)}: {have[first]:.6g}, right is {should[first]:.6g}"
-    return None
+            reasons[name] = f"{count}; first at {list(first)}: {have[first]:.6g}, right is {should[first]:.6g}"
+    return reasons
 
 
 def _witnessed(
-    name: str, reason: str, before: ModuleOp, after: ModuleOp, launch: BoundLaunch, wanted: Mapping[str, Array]
+    name: str,
+    reasons: Mapping[str, str],
+    before: ModuleOp,
+    after: ModuleOp,
+    launch: BoundLaunch,
+    wanted: Mapping[str, Array],
 ) -> Culprit:
-    integers = not any(is_float(array.dtype) for array in wanted.values())
+    integers = not any(is_float(wanted[tensor].dtype) for tensor in reasons)
     traces = ValueTrace(integers), ValueTrace(integers)
     for module, trace in zip((before, after), traces, strict=True):
         try:
@@ -147,7 +157,7 @@ def _witnessed(
     missing, new = traces[0].unlike(traces[1], tolerance), traces[1].unlike(traces[0], tolerance)
     alike = new is not None and missing is not None and _lines(new) == _lines(missing)
     witnesses = [Witness(_lines(op, alike), place_of(op.location)) if op is not None else None for op in (new, missing)]
-    return Culprit(name, reason, *witnesses)
+    return Culprit(name, _first(reasons), *witnesses)
 
 
 def _lines(op: Operation, with_operands: bool = False) -> tuple[str, ...]:

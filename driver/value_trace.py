@@ -16,7 +16,7 @@ from ..backend_sim.memory import Tensor
 from ..backend_sim.numerics.device import run_device
 from ..backend_sim.numerics.dtypes import Array, triton_name
 from ..backend_sim.numerics.reference import Observer, run_reference
-from ..dialects import ahbm
+from ..dialects import ahbm, tl
 from ..dialects.ahbm.composite import is_recipe
 from .launches import BoundLaunch
 
@@ -29,7 +29,8 @@ _LEAST_TOLERANCE = 1e-4  # float32, summed in another order
 class ValueTrace:
     """The blocks that a run made, in the order of execution. A write to memory is a block too: all that was written.
 
-    Blocks of integers are left out, unless `integers`: they are addresses for the most part, which passes change.
+    Blocks of integers are left out, unless `integers`: they are addresses for the most part, which passes change; and
+    so is what has one lane.
     """
 
     integers: bool = False
@@ -37,9 +38,19 @@ class ValueTrace:
     marks: list[Array] = field(default_factory=list[Array])
 
     def add(self, op: Operation, block: Array) -> None:
-        if block.size > 1 and len(self.ops) < _MOST and (self.integers or block.dtype.kind not in "iu"):
+        if block.size > 1 and (self.integers or block.dtype.kind not in "iu"):
+            self._add(op, block, 0, 0)
+
+    def add_written(self, op: Operation, contents: Array) -> None:
+        """A tensor after `op` has written to it, whatever its type and size. It has no padding, so that infinities and
+        NaNs in it count.
+        """
+        self._add(op, contents, int(np.isinf(contents).sum()), int(np.isnan(contents).sum()))
+
+    def _add(self, op: Operation, block: Array, infinities: int, nans: int) -> None:
+        if len(self.ops) < _MOST:
             self.ops.append(op)
-            self.marks.append(_mark(block))
+            self.marks.append(np.append(_mark(block), [infinities, nans]))
 
     def unlike(self, other: ValueTrace, tolerance: float) -> Operation | None:
         """The first op that made a block which `other` did not."""
@@ -47,8 +58,9 @@ class ValueTrace:
             return self.ops[0] if self.ops else None
         known = np.array(other.marks)
         for op, mark in zip(self.ops, self.marks, strict=True):
-            # sum, sum of magnitudes, root of squares, largest, least: each against the magnitudes that it is made of.
-            scale = np.array([mark[1], mark[1], mark[2], mark[2], mark[2]]) + 1e-30
+            # sum, sum of magnitudes, root of squares, largest, least: each against the magnitudes that it is made of;
+            # then the numbers of infinities and NaNs.
+            scale = np.array([mark[1], mark[1], mark[2], mark[2], mark[2], 0.0, 0.0]) + 1e-30
             if not (np.abs(known - mark) <= tolerance * scale).all(axis=1).any():
                 return op
         return None
@@ -102,10 +114,10 @@ def _observer(trace: ValueTrace, arrays: Sequence[Array]) -> Observer:
     def observe(op: Operation, blocks: Sequence[Array]) -> None:
         for block in blocks:
             trace.add(op, block)
-        if not blocks:
+        if not blocks or isinstance(op, tl.AtomicOp | ahbm.AtomicOp):
             for number, array in enumerate(arrays):
                 if array.tobytes() != seen[number].tobytes():
                     seen[number] = array.copy()
-                    trace.add(op, array.astype(np.float64) * ramps[number])
+                    trace.add_written(op, array.astype(np.float64) * ramps[number])
 
     return observe

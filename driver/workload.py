@@ -149,9 +149,10 @@ def read_text(path: Path, what: str, place: Place | None = None) -> str:
     except FileNotFoundError:
         raise fail(f"there is no {what} {path}", place, hint=f"paths start in {Path.cwd()}") from None
     except UnicodeDecodeError:
-        raise fail(f"the {what} {path} is not UTF-8 text", place) from None
+        raise fail(f"the {what} {path} is not UTF-8 text", place, hint="save it as UTF-8") from None
     except OSError as error:
-        raise fail(f"the {what} {path} cannot be read: {error.strerror}", place) from None
+        message = f"the {what} {path} cannot be read: {error.strerror}"
+        raise fail(message, place, hint="give a file that can be read") from None
 
 
 def split_kernel(text: str, place: Place | None, folder: Path) -> tuple[Path, str]:

@@ -40,6 +40,8 @@ from .roofline import Roofline, roofline
 from .servers import Busy, Server, busiest_links, busiest_slices, busy_of, engines
 
 SCHEMA = 1
+GEMM_FIGURES = ("window_ns", "tflops", "mac_utilization", "useful_macs", "useful_utilization", "engine_utilization")
+"""The keys of `gemm`, in order."""
 _MOST_INSTANCES = 1000  # command instances listed behind the parts, the biggest first
 _MOST_SERVERS = 50  # slices and links listed, the busiest first
 
@@ -256,14 +258,9 @@ def gemm(analysis: Analysis, run: Run) -> dict[str, float]:
     peak = float(analysis.machine.pe.gemm.peak_tflops) * len(analysis.pes)
     tflops = log.total("flops") / window_ps if window_ps else 0.0
     useful = useful_macs(log, run.useful_macs)
-    return {
-        "window_ns": ns(window_ps),
-        "tflops": tflops,
-        "mac_utilization": tflops / peak,
-        "useful_macs": useful,
-        "useful_utilization": 2 * useful / log.latency_ps / peak,
-        "engine_utilization": analysis.engines["gemm"]["utilization"],
-    }
+    busy = analysis.engines["gemm"]["utilization"]
+    figures = (ns(window_ps), tflops, tflops / peak, useful, 2 * useful / log.latency_ps / peak, busy)
+    return dict(zip(GEMM_FIGURES, figures, strict=True))
 
 
 def useful_macs(log: OpLog, said: Sequence[int | None]) -> int:

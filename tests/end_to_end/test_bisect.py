@@ -18,7 +18,7 @@ from ahbmc.driver.main import main
 from ahbmc.passes import all_passes
 from xdsl.context import Context
 from xdsl.dialects import arith, math, scf
-from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntegerAttr, ModuleOp, i64
+from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntegerAttr, ModuleOp, UnitAttr, i8, i64
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -194,6 +194,120 @@ def test_a_fault_of_values_is_found(fault: Fault, monkeypatch: pytest.MonkeyPatc
     assert "first value that is computed " in out and f"{kernel}:{fault.line}:" in out
 
 
+OWN = """\
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x, y, t, n, N: tl.constexpr):
+    i = tl.arange(0, N)
+    b = tl.load(x + i[:, None] * N + i[None, :])
+    s = tl.sum(b, 0)
+    c = tl.cumsum(b, 1)
+    at = y + i[:, None] * N + i[None, :]
+    tl.store(at, tl.trans(c) * s[:, None])
+    tl.store(at, b, mask=i[:, None] < 5)
+    w = (i << 5).to(tl.int8).to(tl.int32)
+    tl.atomic_add(t + i % 16, w, mask=i < n)
+    f = 1.0
+    for k in range(n):
+        f = f * 0.5 + k
+    tl.store(y + N * N, f)
+"""
+OWN_LAUNCH = """\
+kernel: kernel.py::kernel
+args:
+  x: {shape: [N, N], dtype: fp32, init: {normal: {seed: 1}}}
+  y: {shape: ["N * N + 1"], dtype: fp32}
+  t: {shape: [16], dtype: i32}
+  n: 9
+const: {N: 64}
+"""
+
+
+def change_axis(module: ModuleOp) -> None:
+    reduction = first(module, tl.ReduceOp)
+    reduction.properties["axis"] = IntegerAttr(1, reduction.axis.type)
+
+
+def reverse_scan(module: ModuleOp) -> None:
+    first(module, tl.ScanOp).properties["reverse"] = UnitAttr()
+
+
+def lose_transposition(module: ModuleOp) -> None:
+    transposed = first(module, tl.TransOp)
+    Rewriter.replace_op(transposed, [], [transposed.operand])
+
+
+def swap_stores(module: ModuleOp) -> None:
+    stores = [op for op in module.walk() if isinstance(op, tl.StoreRegionOp)]
+    stores[0].detach()
+    block = stores[1].parent
+    assert block is not None
+    block.insert_op_after(stores[0], stores[1])
+
+
+def swap_writes(module: ModuleOp) -> None:
+    writes = [op for op in module.walk() if isinstance(op, ahbm.DmaWriteOp)]
+    writes[0].detach()
+    block = writes[1].parent
+    assert block is not None
+    block.insert_op_after(writes[0], writes[1])
+
+
+def lose_wrapping(module: ModuleOp) -> None:
+    narrow = first(module, tl.CastOp, lambda op: element_of(op.result.type) == i8)
+    wide = next(iter(narrow.result.uses)).operation
+    wide.results[0].replace_all_uses_with(narrow.operand)
+
+
+def add_twice(module: ModuleOp) -> None:
+    atomic = first(module, tl.AtomicOp)
+    block = atomic.parent
+    assert block is not None
+    block.insert_op_after(atomic.clone(), atomic)
+
+
+def change_scalar(module: ModuleOp) -> None:
+    product = first(module, arith.MulfOp, lambda op: not shape_of(op.result.type))
+    product.operands = [product.lhs, product.lhs]
+
+
+def change_math_axis(module: ModuleOp) -> None:
+    command = first(module, ahbm.MathOp, lambda op: op.kind.data == "reduce_sum")
+    command.properties["axis"] = IntegerAttr(1, i64)
+
+
+OWN_FAULTS = (
+    Fault(change_axis, "raise-regions", [], 9),
+    Fault(reverse_scan, "prefetch-loads", [], 10),
+    Fault(lose_transposition, "raise-regions", [], 12),
+    Fault(swap_stores, "raise-regions", [], 13),
+    Fault(swap_writes, "lower-to-commands", [], 13),
+    Fault(lose_wrapping, "match-recipes", [], 15),
+    Fault(add_twice, "form-composites", [], 15),
+    Fault(change_scalar, "normalise-loops", [], 19),
+    Fault(change_math_axis, "allocate-scratch", [], 9),
+)
+
+
+@pytest.mark.parametrize("fault", OWN_FAULTS, ids=lambda fault: fault.damage.__name__)
+def test_a_fault_in_a_kernel_of_many_kinds_is_found(
+    fault: Fault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """Floats, integers, scalars, writes over each other and atomics: each at its line, or where it is written."""
+    (tmp_path / "kernel.py").write_text(OWN)
+    (tmp_path / "w.yaml").write_text(OWN_LAUNCH)
+    bisect = ["bisect", str(tmp_path / "w.yaml"), "--on", "values"]
+    assert main(bisect) == 0
+    inject(monkeypatch, fault.pass_name, fault.damage)
+    assert main(bisect) == 3
+    out = capsys.readouterr().out
+    assert f"\n{fault.pass_name} changes the values; " in out
+    assert f"and not before:\n  {tmp_path / 'kernel.py'}:{fault.line}:" in out
+
+
 def test_two_witnesses_that_read_the_same_are_told_apart(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     """By what makes their operands: a product takes the exponents in place of the exponentials."""
 
@@ -304,6 +418,9 @@ def test_a_pass_with_which_nothing_runs_is_told(tmp_path: Path, capsys: Capture)
     passes = "raise-regions,match-recipes,lower-to-commands,expand-recipes,allocate-scratch,tile-composites"
     assert main(["bisect", *FLASH, "--on", "latency", "--pipeline", passes, "--against", str(file)]) == 0
     assert "with match-recipes it does not run: " in capsys.readouterr().out
+    file.write_text(file.read_text().replace("[]", '[{"pass": "match-recipes", "latency_ps": 1, "lines": []}]'))
+    assert main(["bisect", *FLASH, "--on", "latency", "--pipeline", passes, "--against", str(file)]) == 3
+    assert "match-recipes is the first pass after which it is not as in the earlier" in capsys.readouterr().out
 
 
 def test_what_changes_the_latency_most(tmp_path: Path, capsys: Capture) -> None:
@@ -311,6 +428,8 @@ def test_what_changes_the_latency_most(tmp_path: Path, capsys: Capture) -> None:
     assert main(["bisect", *FLASH, "--pipeline", SHORT, "--on", "latency", "--json", str(file)]) == 0
     out = capsys.readouterr().out
     assert "form-composites changes the latency most, by +" in out and "flash_attention.py:46  +" in out
+    assert main(["bisect", *FLASH, "--pipeline", SHORT, "--on", "latency", "--json", "-"]) == 0
+    assert capsys.readouterr().out == file.read_text()  # nothing else
     rows = json.loads(file.read_text())["rows"]
     assert [row["pass"] for row in rows] == ["the least", "raise-regions", "match-recipes", "form-composites",
                                              "fuse-epilogues"]  # fmt: skip
@@ -334,6 +453,22 @@ def test_what_is_wrong_is_said(
     monkeypatch.chdir(EXAMPLES.parent)
     assert main(["bisect", *arguments]) == status
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"rows": 3, "least": 3}', "is no result of bisect"),
+        ('{"schema": 1, "rows": [{"pass": 1}], "least": []}', "is no result of bisect"),
+        ('{"schema": 0, "rows": [], "least": []}', "has schema 0; this ahbmc writes and reads 1"),
+    ],
+)
+def test_a_file_that_is_no_earlier_result(text: str, said: str, tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "earlier.json"
+    file.write_text(text)
+    assert main(["bisect", *FLASH, "--on", "latency", "--against", str(file)]) == 1
+    err = capsys.readouterr().err
+    assert said in err and err.startswith("<command line>:1:")
 
 
 def test_the_earlier_result_must_be_of_the_same_pipeline(tmp_path: Path, capsys: Capture) -> None:

@@ -24,7 +24,8 @@ RESULT: Mapping[str, Any] = {
     "bytes": {"hbm_read": 4096, "noc": 0},
     "engines": {"gemm": {"busy_ns": 500.0, "utilization": 0.5, "servers": 1, "min": 0.5}},
     "attribution": {"issue": 400.0, "gemm": 600.0},
-    "roofline": {"bound": "gemm", "floor_ns": 500.0},
+    "scratch_peak": 640,
+    "roofline": {"bound": "gemm", "floor_ns": 500.0, "floors_ns": {"gemm": 500.0, "hbm": 2.0, "issue": 20.0}},
     "outputs": {"c": {"shape": [3], "ok": True, "max_abs_err": None}},
     "wall_s": {"compile": 0.5},
     "events": 7,
@@ -41,7 +42,9 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "bytes": {"hbm_read": 4096, "noc": 64},
         "attribution": {"issue": 420.0, "gemm": 600.0},
         "wall_s": {"compile": 0.75},
-        "roofline": {"bound": "issue", "floor_ns": 500.0},
+        "roofline": {**RESULT["roofline"], "bound": "issue"},
+        "scratch_peak": 512,
+        "ideal": {"issue,noc": 600.0},
     }
     (tmp_path / "a.json").write_text(json.dumps(RESULT))
     (tmp_path / "b.json").write_text(json.dumps(changed))
@@ -56,6 +59,8 @@ def test_figures_that_differ_are_listed(capsys: Capture) -> None:
     assert ["commands.gemm", "2", "0", "-100.00%"] in lines
     assert ["commands.composite", "0", "1", "0", "->", "1"] in lines
     assert ["roofline.bound", "gemm", "issue", "gemm", "->", "issue"] in lines
+    assert ["scratch_peak", "640", "512", "-20.00%"] in lines
+    assert ["ideal.issue,noc", "-", "600.000", "-", "->", "600.000"] in lines
     figures = {line[0] for line in lines if line}
     assert not figures & {"issue_cycles", "attribution.gemm", "wall_s.compile", "engines.gemm.min", "check"}
     assert main(["compare", "a.json", "b.json", "--all"]) == 0
@@ -88,6 +93,8 @@ def test_equal_results_say_so(capsys: Capture) -> None:
         ("wall_s.compile>+40%", True),
         ("check!=pass", False),
         ("roofline.bound==issue", True),
+        ("commands.copy>+0", False),  # neither issued one
+        ("outputs.c.ok!=true", False),
     ],
 )
 def test_a_condition_that_holds_is_status_3(condition: str, holds: bool, capsys: Capture) -> None:
@@ -106,6 +113,13 @@ def test_a_condition_that_holds_is_status_3(condition: str, holds: bool, capsys:
         ("latency_ns>much", "`much` of the condition `latency_ns>much` is no amount"),
         ("check>+2%", "`check` is pass, no number"),
         ("latency>+2%", "hint: did you mean `latency_ns`?"),
+        ("check!=passed", "`check` is never `passed`"),
+        ("roofline.bound==dma", "hint: it may be gemm, hbm, issue"),
+        ("roofline.bound==pe_cpu", "`roofline.bound` is never `pe_cpu`"),
+        ("outputs.c.ok==True", "hint: did you mean `true`?"),
+        ("latency_ns!=fast", "`latency_ns` is 1000.0, no word"),
+        ("outputs.c.max_abs_err>1e-3", "`outputs.c.max_abs_err` is null, no number"),
+        ("commands.gem>0", "hint: did you mean `commands.gemm`?"),
     ],
 )
 def test_a_condition_that_cannot_be_read(condition: str, said: str, capsys: Capture) -> None:

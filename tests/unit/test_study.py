@@ -192,6 +192,8 @@ def test_the_page_has_a_bar_per_variant_and_needs_no_network(tmp_path: Path, cap
     [
         (["nowhere.yaml"], 1, "there is no workload file nowhere.yaml"),
         ([*FLASH, "--pipelines", "fusd"], 1, "there is no pipeline `fusd`; there are primitive"),
+        ([*FLASH, "--pipelines", "auto,fusd"], 1, "hint: did you mean `fused`?"),
+        ([*SOFTMAX, "--set", "const.BLOCK_SIZE=128,256", "--y", "gemm.tflop"], 1, "hint: did you mean `gemm.tflops`?"),
         ([*FLASH, "--pipeline", "cse,nonsense"], 1, "there is no pass or pipeline 'nonsense'"),
         ([*FLASH, "--set", "const.BLOCK_M"], 1, "`const.BLOCK_M` is not path=value,value,..."),
         ([*FLASH, "--set", "const.BLOCK_M=32,"], 1, "hint: write const.BLOCK=64, or const.BLOCK=32,64,128"),
@@ -236,6 +238,7 @@ def test_values_with_commas_stay_whole() -> None:
     settings = ['grid=["1, 2", 3],[4]', "map={kind: block, pes: [a, b]}"]
     assert axes(settings) == {"grid": ['["1, 2", 3]', "[4]"], "map": ["{kind: block, pes: [a, b]}"]}
     assert axes([]) == {}
+    assert axes(["a=1,2,1"]) == {"a": ["1", "2"]}
 
 
 def test_passes_of_a_pipeline_as_texts() -> None:

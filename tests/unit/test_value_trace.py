@@ -53,6 +53,17 @@ def test_integers_are_left_out_unless_they_are_all_there_is() -> None:
     assert trace(indices > 3).unlike(trace(indices > 4), 1e-3) is OPS[0]
 
 
+def test_what_is_written_counts_whatever_it_is() -> None:
+    """A number alone, integers, infinities and NaNs; in a block the latter two are what fills it up."""
+    for right, wrong in (([1], [2]), ([1.0, 2.0], [1.0, np.inf]), ([1.0, np.nan], [1.0, np.inf])):
+        traces = ValueTrace(), ValueTrace()
+        for made, contents in zip(traces, (right, wrong), strict=True):
+            made.add(OPS[0], np.array([3.0, np.nan]))
+            made.add_written(OPS[1], np.array(contents))
+        assert traces[1].unlike(traces[0], 1e-3) is OPS[1]
+        assert traces[1].unlike(traces[1], 1e-3) is None
+
+
 def test_the_tolerance_is_that_of_the_type() -> None:
     """Four units of the last place, and what another order of sums makes of fp32."""
     wanted = {"fp16": 2**-8, "bf16": 2**-5, "fp32": 1e-4, "fp64": 1e-4, "i32": 0.0, "fp8e5": 1.0}
