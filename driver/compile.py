@@ -46,7 +46,7 @@ def command(arguments: argparse.Namespace) -> int:
 
 def request_of_kernel(arguments: argparse.Namespace, sources: Sources) -> Request:
     """The request of `KERNEL.py::NAME --arg ... --const ...`. Raises AhbmcError with every fault of the flags."""
-    at = word_place(sources, arguments.input)
+    at = word_place(sources, arguments.input) or word_place(sources, arguments.input.rpartition("::")[2])
     path, name = kernel_and_file(arguments.input, at)
     machine_set = tuple(arguments.set)
     if wrong := [text for text in arguments.set if not text.startswith("machine.")]:

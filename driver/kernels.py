@@ -87,7 +87,7 @@ def kernel_of(module: Module, name: str, place: Place | None = None) -> Kernel:
     function = module.function(name)
     if function is None:
         close = closest(name, module.kernels)
-        hint = f"did you mean `{close}`?" if close else None
+        hint = f"did you mean `{close}`?" if close else "name one of them" if module.kernels else "give another file"
         known = ", ".join(module.kernels) or "none"
         raise fail(f"{file} has no kernel `{name}`; its kernels: {known}", place, hint=hint)
     parameters: list[Parameter] = []

@@ -138,8 +138,9 @@ def _run(args: argparse.Namespace, sources: Sources) -> int:
     build_pipeline(args.passes)  # a fault in it is shown once and before anything is read
     name, suffix, text = _read(args.file, word_place(sources, args.file))
     sources.add(name, text)
+    _check_flags(args, suffix, sources)
     if args.dump_dir is not None:
-        make_folder(args.dump_dir)
+        make_folder(args.dump_dir, word_place(sources, args.dump_dir))
     instrumentation = Instrumentation(args)
     outputs: list[str] = []
     failed = 0
@@ -148,9 +149,21 @@ def _run(args: argparse.Namespace, sources: Sources) -> int:
         failed = max(failed, status)
         outputs.append(output)
     result = f"{SPLIT}\n".join(outputs)
-    write(args.output_file, result)
+    write(args.output_file, result, word_place(sources, args.output_file))
     instrumentation.report()
     return failed
+
+
+def _check_flags(args: argparse.Namespace, suffix: str, sources: Sources) -> None:
+    """Refuse flags that say what a kernel is called with, for an input that says so itself."""
+    given = {"--kernel": args.kernel, "--arg": args.arg, "--const": args.const}
+    if suffix == ".mlir":
+        given["--machine"] = args.machine
+    wrong = [flag for flag, value in given.items() if value]
+    if suffix != ".py" and wrong:
+        what = "IR" if suffix == ".mlir" else "a workload"
+        message = f"{wrong[0]} says what a kernel of a .py file is called with, and the input is {what}"
+        raise fail(message, word_place(sources, wrong[0]), hint=f"leave {', '.join(wrong)} out, or change the input")
 
 
 def _read(file: str, place: Place | None) -> tuple[str, str, str]:

@@ -23,13 +23,13 @@ def check_folder(file: str, place: Place | None = None) -> None:
         raise fail(f"cannot write {file}: its folder does not exist", place, hint=hint)
 
 
-def make_folder(folder: str) -> None:
+def make_folder(folder: str, place: Place | None = None) -> None:
     """Make a folder where there is none. Raises AhbmcError where that is not possible."""
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         hint = "give a folder, or one that can be made where it is"
-        raise fail(f"cannot make the folder {folder}: {error.strerror}", hint=hint) from None
+        raise fail(f"cannot make the folder {folder}: {error.strerror}", place, hint=hint) from None
 
 
 def write_bytes(file: str, data: bytes, place: Place | None = None) -> None:

@@ -126,6 +126,37 @@ def test_a_file_that_is_no_text(tmp_path: Path, capsys: Capture) -> None:
     assert "a.mlir:2:1: error:" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("file", "flags", "said"),
+    [
+        ("w.yaml", ["--kernel", "k"], ":{}: error: --kernel says what a kernel of a .py file is called with"),
+        ("w.yaml", ["--const=B=3"], ":{}: error: --const says"),
+        ("a.mlir", ["--arg", "x=i32"], "and the input is IR"),
+        ("a.mlir", ["--machine", "tiny"], "hint: leave --machine out"),
+        ("k.py", ["--kernel", "sale"], ":{}: error: "),
+        ("k.py", ["--kernel", "sale"], "hint: did you mean `scale`?"),
+    ],
+)
+def test_flags_that_do_not_fit_the_input(
+    file: str, flags: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """Shown on the command line, whichever of the words is wrong."""
+    monkeypatch.chdir(tmp_path)
+    Path("k.py").write_text("import triton\n\n\n@triton.jit\ndef scale(x):\n    return\n")
+    Path("w.yaml").write_text("kernel: k.py::scale\n")
+    Path("a.mlir").write_text("")
+    assert opt.main([file, *flags]) == 1
+    column = len(f"ahbmc-opt {file} ") + (len("--kernel ") if file == "k.py" else 0) + 1
+    assert said.format(column) in capsys.readouterr().err
+
+
+def test_a_folder_or_a_file_that_cannot_be_made(source: Path, capsys: Capture) -> None:
+    for flag in ("--dump-dir", "-o"):
+        assert opt.main([str(source), flag, f"{source}/x"]) == 1
+        said = capsys.readouterr().err
+        assert said.startswith("<command line>:1:") and "cannot " in said and "hint: give a f" in said
+
+
 def test_wrong_usage_has_status_2() -> None:
     """argparse's own errors."""
     assert opt.main(["--no-such-flag"]) == 2
