@@ -4,7 +4,7 @@ passes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -54,6 +54,22 @@ def remark_all(module: ModuleOp, pass_name: str, notes: Iterable[tuple[Subject, 
         entries[entry] = None
     if entries:
         module.attributes[ATTRIBUTE] = ArrayAttr(entries)
+
+
+def amend(module: ModuleOp, subject: Subject, locations: Collection[Attribute], old: str, new: str) -> None:
+    """What became of the subjects at these locations has changed: remarks with the outcome `old` say `new`, and no
+    reason.
+    """
+    about = {"subject": StringAttr(subject), "outcome": StringAttr(old)}
+
+    def amended(entry: DictionaryAttr) -> DictionaryAttr:
+        if entry.data["loc"] not in locations or any(entry.data[key] != value for key, value in about.items()):
+            return entry
+        return DictionaryAttr({**entry.data, "outcome": StringAttr(new), "reason": StringAttr("")})
+
+    entries = _entries(module)
+    if entries:
+        module.attributes[ATTRIBUTE] = ArrayAttr(dict.fromkeys(map(amended, entries)))
 
 
 def remarks(module: ModuleOp) -> Iterator[Remark]:

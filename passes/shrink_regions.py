@@ -9,13 +9,13 @@ from typing import TypeAlias
 from xdsl.context import Context
 from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
 from ..dialects import tl
 from ..dialects.elementwise import BY_OP
 from ..dialects.region import RegionOp
-from ..dialects.remarks import remark
+from ..dialects.remarks import amend, remark
 from ..dialects.shapes import shape_of
 from .analysis.affine import Affine, AffineAnalysis
 from .analysis.masks import box_of
@@ -46,6 +46,7 @@ class ShrinkRegionsPass(ModulePass):
     name = "shrink-regions"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        indexed = _indexed(op)
         for function in (f for f in op.walk() if isinstance(f, func.FuncOp)):
             analysis = AffineAnalysis(function)
             demands = _Demands(analysis)
@@ -55,6 +56,12 @@ class ShrinkRegionsPass(ModulePass):
                 wanted = demands.of.get(region.result)
                 if wanted is not None and _shrink(region, wanted, analysis, order):
                     remark(op, self.name, "load", "shrunk", location=region.location)
+        amend(op, "load", indexed - _indexed(op), "gathered", "strided")
+
+
+def _indexed(module: ModuleOp) -> set[Attribute]:
+    """Where in the kernel regions go by a block of indices."""
+    return {op.location for op in module.walk() if isinstance(op, RegionOp) and op.indices}
 
 
 Bounds: TypeAlias = tuple[tuple[Poly, ...], tuple[Poly, ...]]

@@ -108,13 +108,21 @@ def run_ahead(loop: scf.ForOp, parts: Sequence[Part], distance: int) -> scf.ForO
             value.replace_all_uses_with(chain[0])
             inits += [first[n][number][column] for n in range(distance)]
             yields += [*chain[1:], new[column]]
-    for part in parts:
-        part.source.detach()
-        part.source.erase()
+    _erase(parts, body)
     end = body.last_op
     assert isinstance(end, scf.YieldOp)
     end.operands = [*end.operands, *yields]
     return carry_more(loop, inits)
+
+
+def _erase(parts: Sequence[Part], body: Block) -> None:
+    """Take out what is done early, and the views, regions and arithmetic that nothing else needs."""
+    sources = {part.source for part in parts}
+    ops = {op for part in parts for op in part.ops}
+    for op in reversed([each for each in body.ops if each in ops]):
+        if op in sources or (is_cheap(op) and not any(result.uses for result in op.results)):
+            op.detach()
+            op.erase()
 
 
 def _prologue(loop: scf.ForOp, parts: Sequence[Part]) -> InsertPoint:
