@@ -29,6 +29,7 @@ def _tl_passes() -> str:
 
 
 TL_PASSES = _tl_passes()
+BEFORE_RECIPES = TL_PASSES.removesuffix(",match-recipes")
 
 
 @dataclass(frozen=True)

@@ -180,6 +180,8 @@ class _Attempt:
         """The value of an operand. A number that the kernel writes has none; `wrap` puts its op into place."""
         operand = self.recipe.operand(name)
         found = self._held(ref, len(operand.axes))
+        if operand.access == "R" and operand.axes and not ref.axes and any(sizes.get(a) != 1 for a in operand.axes):
+            raise Refused(f"the {operand} is one number in every lane")
         if found:
             # A term may be values of several shapes, as a constant is.
             return next((v for v in found if self._fits(name, v, sizes)), found[0])

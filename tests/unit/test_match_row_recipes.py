@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from ahbmc.passes.recipe import Operand, Recipe, Row, Scratch
 from ahbmc.passes.recipes import OWN
-from support_tl_passes import Passed, random, through_passes
+from support_mutants import matching_mutants
+from support_tl_passes import BEFORE_RECIPES, TL_PASSES, Passed, random, through_passes
 
 M, K, N = 32, 64, 32
 
@@ -24,7 +25,7 @@ class Kernel:
     lines: Mapping[str, str]
     params: str
 
-    def passed(self, changes: Mapping[str, str]) -> Passed:
+    def passed(self, changes: Mapping[str, str], passes: str = TL_PASSES) -> Passed:
         """It with some lines replaced, through the passes."""
         arguments: dict[str, tuple[str, Any]] = {
             "x": ("*fp16", random(M, K, seed=1, dtype="float16")),
@@ -38,7 +39,7 @@ class Kernel:
         }
         body = "\n".join({**self.lines, **changes}.values())
         header = f"{', '.join(arguments)}, M: tl.constexpr, K: tl.constexpr, N: tl.constexpr"
-        return through_passes(header, body, arguments, {"M": M, "K": K, "N": N}, (1,))
+        return through_passes(header, body, arguments, {"M": M, "K": K, "N": N}, (1,), passes)
 
 
 LOADS = """\
@@ -229,6 +230,8 @@ REFUSED: Mapping[str, tuple[Kernel, Mapping[str, str]]] = {
     "gate: 2 for 1": (GATE, {"gate": "f = t / (2 + tl.exp(-t))"}),
     "gate: base 2": (GATE, {"gate": "f = t / (1 + tl.exp2(-t))"}),
     "gate: twice": (GATE, {"gate": "f = t * t * tl.sigmoid(t)"}),
+    "gate: half of it, and no other factor": (GATE, {"gate": "f = 0.5 * t * tl.sigmoid(t)", "out": "out = f"}),
+    "gate: a number for the other factor": (GATE, {"out": "out = f * c"}),
     "gate: stored too": (GATE, {"gate": "f = t * tl.sigmoid(t)\ntl.store(z + om[:, None] * N + on[None, :], f)"}),
     "step: half of the squares before": (
         SQUARES,
@@ -279,6 +282,38 @@ def test_a_kernel_that_differs_in_one_place_does_not_match(name: str) -> None:
     assert "matched" not in [outcome for outcome, _ in passed.notes("match-recipes")]
     assert "tl.recipe" not in passed.text
     assert passed.difference == 0
+
+
+# What still matches: a number that is an operand is another number, and what a tile becomes is halved afterwards.
+OTHER_NUMBERS = {
+    "tl.reduce: halved",
+    "arith.constant: another number",
+    "arith.divf: halved",
+    "arith.addf: halved",
+}
+HALVED = {"arith.mulf: halved"}
+MUTANTS: Mapping[str, set[str]] = {
+    "linear_gelu: by erf": HALVED,
+    "linear_gelu: by sigmoid": HALVED,
+    "linear_gelu: by exponentials": HALVED,
+    "swiglu_gate: the product is the gate": HALVED,
+    "swiglu_gate: the product is let through": HALVED,
+    "rmsnorm_linear: narrow rows": OTHER_NUMBERS,
+    "rmsnorm_linear: 1 / sqrt": OTHER_NUMBERS,
+    "rmsnorm_linear: wide rows with weights, over": {"arith.constant: another number"},
+    "rmsnorm_step: lanes": set(),
+    "rmsnorm_step: rows": set(),
+    "log_sum_exp: base e": set(),
+}
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_no_kernel_with_one_op_changed_matches(name: str) -> None:
+    kernel, changes, _ = ACCEPTED[name]
+    count, found = matching_mutants(kernel.passed(changes, BEFORE_RECIPES).module)
+    assert count > 15
+    assert set(found) == MUTANTS[name]
+    assert len(found) <= 5
 
 
 LEAKY = Recipe(
