@@ -12,6 +12,9 @@ from math import inf
 
 from .recipe import Operand, Recipe, Row, Scratch
 
+_SAFE = (("guard", "weights"), ("guard", "all"), ("guard", "carried"))
+_ZEROS = (("guard", "zeros"), ("guard", "zeros_before"))
+
 SOFTMAX_MERGE = Recipe(
     name="softmax_merge",
     about="One step of an online softmax: the scores of a block of keys join the running maximum, sum and output.",
@@ -22,6 +25,7 @@ SOFTMAX_MERGE = Recipe(
         Operand("l", "RW", ("M",), "running sum"),
         Operand("O", "RW", ("M", "D"), "running output"),
         Operand("O2", "RW", ("M", "E"), "other running output", when=("products", ("two",))),
+        Operand("keep", "R", ("M", "N"), "which weights count", when=("mask", ("weights",))),
         Operand("scale", "R", (), "factor of the exponents", when=("scale", ("after", "inside"))),
     ),
     primary=Scratch("P", ("M", "N"), element="b"),
@@ -29,6 +33,7 @@ SOFTMAX_MERGE = Recipe(
         Scratch("m_loc", ("M",), element="m"),
         Scratch("m_new", ("M",), element="m"),
         Scratch("empty", ("M",), element="i1"),
+        Scratch("fresh", ("M",), element="i1"),
         Scratch("safe", ("M",), element="m"),
         Scratch("corr", ("M",), element="m"),
         Scratch("l_loc", ("M",), element="l"),
@@ -41,42 +46,52 @@ SOFTMAX_MERGE = Recipe(
         # inside: exp((s - m)*scale).
         "scale": ("before", "after", "inside"),
         # Rows without a key have the maximum -inf. weights: the exponent of P takes 0 in its place; all: that of the
-        # correction as well.
-        "guard": ("none", "weights", "all"),
+        # correction as well; carried: and so does the maximum that goes on. zeros: P and the correction are 0 there;
+        # zeros_before: the correction where the maximum before is -inf.
+        "guard": ("none", "weights", "all", "carried", "zeros", "zeros_before"),
+        # weights: P is 0 where `keep` does not hold, whatever the scores are there.
+        "mask": ("none", "weights"),
         # two: another product of P, after this one, is added to O2, as where a head is cut in two.
         "products": ("one", "two"),
     },
     words={
         "base": {"e": {"exp": "exp"}, "2": {"exp": "exp2"}},
         "guard": {
-            "none": {"pivot": "m_new", "old": "m_new"},
-            "weights": {"pivot": "safe", "old": "m_new"},
-            "all": {"pivot": "safe", "old": "safe"},
+            "none": {"pivot": "m_new", "old": "m_new", "next": "m_new"},
+            "weights": {"pivot": "safe", "old": "m_new", "next": "m_new"},
+            "all": {"pivot": "safe", "old": "safe", "next": "m_new"},
+            "carried": {"pivot": "safe", "old": "safe", "next": "safe"},
+            "zeros": {"pivot": "m_new", "old": "m_new", "next": "m_new", "gone": "empty"},
+            "zeros_before": {"pivot": "m_new", "old": "m_new", "next": "m_new", "gone": "fresh"},
         },
     },
     rows=(
         Row("reduce_max", ("s",), "m_loc", axis=1),
         Row("mul", ("m_loc", "scale"), "m_loc", when=(("scale", "after"),)),
         Row("max", ("m", "m_loc"), "m_new"),
-        Row("cmp_oeq", ("m_new", -inf), "empty", when=(("guard", "weights"), ("guard", "all"))),
-        Row("select", ("empty", 0.0, "m_new"), "safe", when=(("guard", "weights"), ("guard", "all"))),
+        Row("cmp_oeq", ("m_new", -inf), "empty", when=(*_SAFE, *_ZEROS)),
+        Row("cmp_oeq", ("m", -inf), "fresh", when=(("guard", "zeros_before"),)),
+        Row("select", ("empty", 0.0, "m_new"), "safe", when=_SAFE),
         Row("{exp}_diff", ("m", "{old}"), "corr", when=(("scale", "before"), ("scale", "after"))),
         Row("sub", ("m", "{old}"), "corr", when=(("scale", "inside"),)),
         Row("mul", ("corr", "scale"), "corr", when=(("scale", "inside"),)),
         Row("{exp}", ("corr",), "corr", when=(("scale", "inside"),)),
+        Row("select", ("{gone}", 0.0, "corr"), "corr", when=_ZEROS),
         Row("{exp}_diff", ("s", "{pivot}"), "P", axis=1, when=(("scale", "before"),)),
         Row("mul", ("s", "scale"), "scaled", when=(("scale", "after"),)),
         Row("{exp}_diff", ("scaled", "{pivot}"), "P", axis=1, when=(("scale", "after"),)),
         Row("sub", ("s", "{pivot}"), "scaled", axis=1, when=(("scale", "inside"),)),
         Row("mul", ("scaled", "scale"), "scaled", when=(("scale", "inside"),)),
         Row("{exp}", ("scaled",), "P", when=(("scale", "inside"),)),
+        Row("select", ("empty", 0.0, "P"), "P", axis=1, when=_ZEROS),
+        Row("select", ("keep", "P", 0.0), "P", when=(("mask", "weights"),)),
         # The kernel may sum P before it rounds it to the type of b or after. The rows sum it as rounded: that differs
         # by less than the rounding of P itself, and spares a block of P in the wider type and a cast.
         Row("reduce_sum", ("P",), "l_loc", axis=1),
         Row("fma", ("l", "corr", "l_loc"), "l"),
         Row("mul", ("O", "corr"), "O", axis=1),
         Row("mul", ("O2", "corr"), "O2", axis=1, when=(("products", "two"),)),
-        Row("copy", ("m_new",), "m"),
+        Row("copy", ("{next}",), "m"),
     ),
     accumulator="O",
 )

@@ -225,6 +225,30 @@ SOFTMAXES = (
         p="safe = tl.where(new == -float('inf'), 0, new)\np = tl.exp2(qk - safe[:, None])",
     ),
     _softmax(
+        15,
+        "weights and correction 0 where there is no key",
+        alpha="alpha = tl.where(new == -float('inf'), 0.0, tl.exp2(m - new))",
+        p="p = tl.where((new == -float('inf'))[:, None], 0.0, tl.exp2(qk - new[:, None]))",
+    ),
+    _softmax(
+        15,
+        "a correction of 0 for what had no key before",
+        alpha="alpha = tl.where(m == -float('inf'), 0.0, tl.exp2(m - new))",
+        p="p = tl.where((new == -float('inf'))[:, None], 0.0, tl.exp2(qk - new[:, None]))",
+    ),
+    _softmax(
+        15,
+        "a guarded maximum that goes on",
+        maximum="new = tl.maximum(m, tl.max(qk, 1))\nnew = tl.where(new > -float('inf'), new, 0.0)",
+    ),
+    _softmax(15, "the weights masked again", p="p = tl.where(inside[None, :], tl.exp2(qk - new[:, None]), 0.0)"),
+    _softmax(
+        15,
+        "a correction with 0 times the sum",
+        sum="",
+        rescale="acc = acc * (l * 0 + alpha)[:, None]\nl = l * alpha + tl.sum(p, 1)",
+    ),
+    _softmax(
         16,
         "normalised in every step",
         maximum="here = tl.max(qk, 1)\nnew = tl.maximum(m, here)",
@@ -246,6 +270,13 @@ SOFTMAXES = (
         "the logarithm of the sum carried",
         sum="l = new + tl.log2(tl.exp2(l - new) + tl.sum(p, 1))",
         wanted=lambda d: _by_logarithm(d),
+    ),
+    _softmax(
+        18,
+        "the weights masked again, without any key",
+        lambda d: attention(d, (np.arange(KEYS) < 16)[None, :]),
+        mask="keep = (start + on < 16)[None, :]\nqk = tl.where(keep, qk, -float('inf'))",
+        p="p = tl.where(keep, tl.exp2(qk - new[:, None]), 0.0)",
     ),
     _softmax(
         18,

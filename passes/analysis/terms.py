@@ -6,7 +6,7 @@ maxima are flattened and sorted, `a - b` is `a + -1 * b`, `a / b` is a times the
 accumulator is a sum; a product with a sum that holds a number, or of a number and a sum, is multiplied out. So are the
 ways to write a logistic function and a hyperbolic tangent one. Casts between floats vanish, except to narrower types
 than the caller wants. What the graph does not know is a leaf. Terms are equal as real numbers: roundings may differ,
-and numbers count to six digits.
+numbers count to six digits, and 0 times a leaf is 0.
 
 Terms are built for the values that somebody asks about, not for a whole function, and with a stack of our own: a
 chain of any length neither costs the square of it nor overflows. `variable` makes terms that stand for any other:
@@ -21,7 +21,7 @@ from math import inf
 from typing import NamedTuple
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, FloatAttr
+from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, FloatAttr, i1
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects import tl
@@ -263,6 +263,9 @@ class Terms:
                     number = number + value if kind == "add" else number * value
                 else:
                     found.append(each)
+        if kind == "mul" and number == 0 and all(self.node(r).kind == "leaf" for r in found):
+            # Of what is known the 0 may be a value of the kernel, such as a running sum before the first step.
+            return self.constant(0)
         if number is not None and (constant := self.constant(number)) != self.constant(unit or 0):
             found.append(constant)
         if not found:
@@ -301,7 +304,7 @@ class Terms:
         if not isinstance(op, Operation) or value in self._leaves:
             return ()
         if isinstance(op, tl.SplatOp | tl.ExpandDimsOp | tl.BroadcastOp):
-            return op.operands if is_float(value.type) else ()
+            return op.operands if is_float(value.type) or element_of(value.type) == i1 else ()
         if op.parent is not self._block:
             return ()
         if isinstance(op, tl.CastOp) and not self._vanishes(op):

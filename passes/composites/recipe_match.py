@@ -95,6 +95,7 @@ class _Attempt:
         self.recipe, self.block, self.terms, self.anchors, self.known = recipe, block, terms, anchors, known
         self.reason = ""
         self._reached = -2
+        self._first: dict[tuple[str, Ref], list[tuple[SSAValue, Bindings]]] = {}
         self._kinds = {math_kind(op) for op in block.ops if is_lane_by_lane(op)}
 
     def match(self, params: dict[str, str]) -> Match | None:
@@ -132,10 +133,22 @@ class _Attempt:
             return
         name, *others = goals
         self._note(len(taken), f"{self._what(name)} is not {self._row(name, params)}")
-        for value in self.anchors.get(name) or self._candidates(name):
+        ways = self._ways(name, made[name], bound) if taken else self._first_ways(name, made[name])
+        for value, found in ways:
             if value not in taken.values():
-                for found in unify(self.terms, made[name], self._term(name, value), bound):
-                    yield from self._solve(others, made, params, found, {**taken, name: value})
+                yield from self._solve(others, made, params, found, {**taken, name: value})
+
+    def _ways(self, name: str, pattern: Ref, bound: Bindings) -> Iterator[tuple[SSAValue, Bindings]]:
+        """The values that an output can be, and what the operands are then."""
+        for value in self.anchors.get(name) or self._candidates(name):
+            for found in unify(self.terms, pattern, self._term(name, value), bound):
+                yield value, found
+
+    def _first_ways(self, name: str, pattern: Ref) -> list[tuple[SSAValue, Bindings]]:
+        """The same where nothing is bound yet, which choices that differ later on have in common."""
+        if (name, pattern) not in self._first:
+            self._first[name, pattern] = list(self._ways(name, pattern, {}))
+        return self._first[name, pattern]
 
     def _row(self, name: str, params: Mapping[str, str]) -> Row:
         """The row that makes an output."""

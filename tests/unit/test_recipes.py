@@ -62,7 +62,7 @@ def test_parameters_change_rows_and_operands() -> None:
             Row("max", ("m", "m_new"), "m_new", when=(("scale", "sideways"),)),
             r"is for scale = sideways; scale is before \| after \| inside",
         ),
-        (Row("max", ("m", "m"), "m_new", when=(("sclae", "after"),)), "parameters: base, scale, guard"),
+        (Row("max", ("m", "m"), "m_new", when=(("sclae", "after"),)), "parameters: base, scale, guard, mask, products"),
         (Row("max", ("m", "l_loc"), "m_loc"), "reads l_loc, which no row before it has written"),
         (Row("neg", ("s",), "s"), r"a row writes s, an operand that is only read \(R\)"),
         (Row("{nothing}", ("s",), "P"), "`words` has nothing for {nothing}"),

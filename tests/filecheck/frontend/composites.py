@@ -78,7 +78,7 @@ def unread(x):
 # MERGE-LABEL: func.func @merged
 # MERGE: scf.for {{.*}} iter_args(%[[M:.*]] = %m, %[[L:.*]] = %l, %[[O:.*]] = %o)
 # MERGE: %[[C:.*]], %{{.*}}, %{{.*}} = tl.composite
-# MERGE: %[[M1:.*]], %[[L1:.*]], %[[O1:.*]], %[[P:.*]] = tl.recipe(%{{.*}} = %{{.*}} : tensor<24x40xf32>, {{.*}}) attributes {recipe = "softmax_merge", params = {base = "2", scale = "before", guard = "none", products = "one"}}
+# MERGE: %[[M1:.*]], %[[L1:.*]], %[[O1:.*]], %[[P:.*]] = tl.recipe(%{{.*}} = %{{.*}} : tensor<24x40xf32>, {{.*}}) attributes {recipe = "softmax_merge", params = {base = "2", scale = "before", guard = "none", mask = "none", products = "one"}}
 # MERGE: math.exp2
 # MERGE: %[[G:.*]] = tl.gemm %[[P]]
 # MERGE-NEXT: %[[SUM:.*]] = arith.addf %[[G]], %[[O1]]

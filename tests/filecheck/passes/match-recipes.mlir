@@ -11,7 +11,7 @@
 // CHECK-NOT: tl.reduce
 // CHECK: tl.composite(%{{.*}} = %s : tensor<4x8xf32>, %{{.*}} = %m : tensor<4xf32>, %{{.*}} = %l : tensor<4xf32>, %{{.*}} = %o : tensor<4x4xf32>, %{{.*}} = %[[RV]] : !ahbm.region<f16, 2>)
 // CHECK: %[[M:.*]], %[[L:.*]], %[[O:.*]], %[[P:.*]] = tl.recipe(
-// CHECK-SAME: recipe = "softmax_merge", params = {base = "2", scale = "before", guard = "none", products = "one"}
+// CHECK-SAME: recipe = "softmax_merge", params = {base = "2", scale = "before", guard = "none", mask = "none", products = "one"}
 // CHECK: %[[D:.*]] = tl.gemm %[[P]], %{{.*}} acc(%[[O]])
 // CHECK: tl.yield %[[M]], %[[L]], %[[D]]
 func.func @merge(%s: tensor<4x8xf32>, %m: tensor<4xf32>, %l: tensor<4xf32>, %o: tensor<4x4xf32>, %v: !tl.ptr<f16>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4x4xf32>) {
