@@ -13,6 +13,7 @@ from xdsl.passes import ModulePass
 
 from ..backend_sim.target.machine_file import machine_of
 from ..dialects import tl
+from ..dialects.region import CutOp, RegionOp, RegionType
 from ..dialects.remarks import remark
 from ..dialects.shapes import shape_of
 from .commands.math_kinds import is_lane_by_lane
@@ -34,7 +35,8 @@ class FuseEpiloguesPass(ModulePass):
     of the ops comes along, as an op on index views.
 
     needs:   `form-composites`. An op joins if it is the only user of the result so far and works lane by lane; what
-             else it takes must not come from a later product, and no write to memory may lie between.
+             else it takes must not come from a later product, and no write to memory may lie between. A store into
+             the tensor that the composite streams from stays outside: it might overwrite what is still to be read.
     keeps:   values. Stops where the command would be larger than the machine's `composite_max_bytes`; what is left
              outside leaves a remark with the reason.
              A composite of recipe rows alone (`match-recipes`) joins as one op.
@@ -82,7 +84,7 @@ class _Fusion:
                 # What ends a chain in the ordinary way is no refusal: loops, products and reductions go on from here.
                 return None
             masks = [m for v in op.operands if v is not value for m in self._mask(v, op)]
-            reason = self._obstacle(op, value) or self._too_large([*masks, op])
+            reason = self._obstacle(op, value) or self._overwrites(op) or self._too_large([*masks, op])
             if reason is not None:
                 return reason
             self.chain += [m for m in dict.fromkeys(masks) if m not in self.chain] + [op]
@@ -133,10 +135,25 @@ class _Fusion:
             todo += maker.operands
         return None
 
+    def _overwrites(self, op: Operation) -> str | None:
+        """A store beside streams from the same tensor might write what is still to be read."""
+        if isinstance(op, tl.StoreRegionOp) and any(
+            _tensor_of(v) is _tensor_of(op.region) for v in self.composite.inputs if isinstance(v.type, RegionType)
+        ):
+            return f"{op.name} writes the tensor that the composite streams from"
+        return None
+
     def _too_large(self, more: list[Operation]) -> str | None:
         if _bytes_with(self.composite, [*self.chain, *more], self.known) <= self.bound:
             return None
         return f"with {more[-1].name} the composite would have more than {self.bound} bytes"
+
+
+def _tensor_of(region: SSAValue) -> SSAValue:
+    """The pointer that a region is counted from."""
+    while isinstance(maker := region.owner, CutOp | RegionOp | tl.AddPtrOp):
+        region = maker.operands[0]
+    return region
 
 
 def _only_user(value: SSAValue) -> Operation | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import gcd
 from typing import Any
 
 import numpy as np
@@ -204,6 +205,22 @@ def _cut(region: Region, tile: tuple[int, int], across: tuple[int, int]) -> Iter
 def _addresses(region: Region) -> Ints:
     """The addresses of the valid elements of a region, each once, in ascending order."""
     return np.unique(region.offsets()) * region.dtype.itemsize + region.base
+
+
+def shared_bytes(one: Region, other: Region) -> int:
+    """How many bytes lie in both regions; regions of which only the bounds overlap, as columns side by side, share
+    none.
+    """
+    (first, end), (low, high) = one.byte_range(), other.byte_range()
+    if first >= high or low >= end:
+        return 0
+    step = gcd(one.dtype.itemsize, other.dtype.itemsize)
+    return step * len(np.intersect1d(_pieces(one, step), _pieces(other, step), assume_unique=True))
+
+
+def _pieces(region: Region, step: int) -> Ints:
+    """The addresses of all pieces of `step` bytes of a region."""
+    return (_addresses(region)[:, None] + np.arange(0, region.dtype.itemsize, step)).reshape(-1)
 
 
 def _runs(owner: Ints, offset: Ints, itemsize: int) -> tuple[Ints, Ints]:

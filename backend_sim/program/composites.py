@@ -22,7 +22,7 @@ from ..numerics.closures import Builder, Slots, Step
 from ..numerics.operands import Buffer
 from ..target import cost
 from ..target.machine import Machine
-from .accesses import HbmView
+from .accesses import HbmView, shared_bytes
 from .ranges import Ranges, ranges_of
 
 
@@ -85,6 +85,10 @@ class _TilesPlan:
         b_tiles = (
             view.stream(b, (tile_k, tile_n), (across_k, across_n), across_m, 0, "the load", place) if reads_b else None
         )
+        for name, operand, streamed in (("a", a, reads_a), ("b", b, reads_b)):
+            if streamed and in_hbm[2] and (count := shared_bytes(operand, stored)):
+                hint = f"write to other bytes, or load `{name}` before the composite"
+                raise fail(f"a composite writes {count} bytes of what it streams as `{name}`", place, hint=hint)
         out = (
             view.stream(stored, (tile_m, tile_n), (across_m, across_n), 1, 1, "the store", place) if in_hbm[2] else None
         )

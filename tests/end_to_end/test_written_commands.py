@@ -149,3 +149,61 @@ def k(x_ptr, y_ptr):
     assert fault.category is Category.DOES_NOT_FIT and fault.place is not None and fault.place.line == 8
     assert fault.message.startswith("a composite of 101 ops has ") and "a command has 1024 at most" in fault.message
     assert [note.split(":")[0] for note in fault.notes[:3]] == ["gemm", "exp", "add"]
+
+
+IN_PLACE = """\
+import ahbmc.language as al
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def written(x, w, y, N: tl.constexpr, AT: tl.constexpr):
+    out = al.ref(y + AT, (N, N), (2 * N, 1))
+    al.composite(op="gemm", a=al.ref(x, (N, N), (2 * N, 1)), b=al.ref(w, (N, N)), out=out)
+
+
+@triton.jit
+def found(x, w, y, N: tl.constexpr, AT: tl.constexpr):
+    i = tl.arange(0, N)
+    a = tl.load(x + i[:, None] * (2 * N) + i[None, :])
+    c = tl.dot(a, tl.load(w + i[:, None] * N + i[None, :]))
+    tl.store(x + AT + i[:, None] * (2 * N) + i[None, :], c.to(tl.float16))
+"""
+
+
+def in_place(folder: Path, kernel: str, at: int) -> Path:
+    (folder / "k.py").write_text(IN_PLACE)
+    file = folder / "w.yaml"
+    file.write_text(
+        f"""\
+kernel: k.py::{kernel}
+args:
+  t: {{shape: [64, 128], dtype: fp16, init: {{normal: {{seed: 1}}}}}}
+  w: {{shape: [64, 64], dtype: fp16, init: {{normal: {{seed: 2}}}}}}
+launches: [{{kernel: "k.py::{kernel}", args: {{x: t, y: t}}, const: {{N: 64, AT: {at}}}}}]
+""".partition("\n")[2]
+    )
+    return file
+
+
+@pytest.mark.parametrize("timing_only", [False, True])
+def test_a_composite_does_not_write_what_it_streams(timing_only: bool, tmp_path: Path) -> None:
+    """Columns beside each other do not meet, though their bounds do; one column that both have is told."""
+    assert run_workload(in_place(tmp_path, "written", 64), timing_only=timing_only).summary()["commands"]["total"] == 1
+    with pytest.raises(AhbmcError, match="writes 128 bytes of what it streams as `a`") as caught:
+        run_workload(in_place(tmp_path, "written", 63), timing_only=timing_only)
+    (fault,) = caught.value.faults
+    assert fault.place is not None and fault.place.line == 9 and fault.hint is not None
+
+
+@pytest.mark.parametrize("stage", ["none", "a", "b"])
+@pytest.mark.parametrize("at", [0, 64])
+def test_a_store_into_what_is_streamed_stays_outside(at: int, stage: str, tmp_path: Path) -> None:
+    file = in_place(tmp_path, "found", at)
+    settings = (f"options.form-composites.stage={stage}",)
+    outcome = run_workload(file, pipeline="composite", overrides=settings)
+    wanted = run_workload(file, pipeline="primitive").executed.written().values()
+    for one, other in zip(outcome.executed.written().values(), wanted, strict=True):
+        assert_close({"t": one}, {"t": other}, stage)
+    assert outcome.summary()["commands"].get("dma_write", 0) == (stage != "a")

@@ -4,6 +4,7 @@
 // CHECK: subject = "epilogue", outcome = "refused", reason = "the result has other users"
 // CHECK: subject = "epilogue", outcome = "refused", reason = "tl.store_region stands between it and math.exp"
 // CHECK: subject = "epilogue", outcome = "refused", reason = "arith.addf also takes the result of a later tl.composite"
+// CHECK: subject = "epilogue", outcome = "refused", reason = "tl.store_region writes the tensor that the composite streams from"
 
 // Changes: bias, maximum, cast and store run on each output tile; the composite writes HBM itself and gives no result.
 // CHECK-LABEL: func.func @all_of_it
@@ -111,4 +112,22 @@ func.func @sum(%a: tensor<32x32xf16>, %b: tensor<32x32xf16>) -> tensor<32x32xf32
   }
   %f = arith.addf %d, %e : tensor<32x32xf32>
   func.return %f : tensor<32x32xf32>
+}
+
+// Refuses: what the composite streams from would be written while it is still read.
+// CHECK-LABEL: func.func @in_place
+// CHECK: %[[D:.*]] = tl.composite
+// CHECK: tl.store_region %r, %[[D]]
+func.func @in_place(%p: !tl.ptr<f32>) {
+  %z = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %n = arith.constant 32 : i64
+  %r = ahbm.region %p[%z] sizes(%n, %n) strides(%n, %one) lo(%z, %z) hi(%n, %n) {axes = ["affine", "affine"]} : !tl.ptr<f32> -> !ahbm.region<f32, 2>
+  %half = ahbm.cut %r[%z, %n] {axis = 0 : i64} : !ahbm.region<f32, 2>
+  %d = tl.composite(%x = %half : !ahbm.region<f32, 2>) attributes {stage = "none"} -> tensor<32x32xf32> {
+    %g = tl.gemm %x, %x : !ahbm.region<f32, 2>, !ahbm.region<f32, 2> -> tensor<32x32xf32>
+    tl.yield %g : tensor<32x32xf32>
+  }
+  tl.store_region %r, %d : !ahbm.region<f32, 2>, tensor<32x32xf32>
+  func.return
 }
