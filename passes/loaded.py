@@ -8,38 +8,43 @@ and workloads never are, and so neither names such a file.
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import inspect
 import sys
 import traceback
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, get_type_hints
+from typing import TYPE_CHECKING, TypeVar, get_type_hints
 
 from ..dialects.errors import Category, Fault, Place, fail
 
 if TYPE_CHECKING:
     from xdsl.passes import ModulePass
 
+Value = TypeVar("Value")
+
 
 @dataclass(frozen=True)
 class LoadedPass:
-    """A pass of one's own, and the text of its file."""
+    """A pass of one's own, its file and the text of that."""
 
     cls: type[ModulePass]
+    file: Path
     text: str
 
 
 _executed: dict[str, str] = {}
 _loaded: dict[str, LoadedPass] = {}
+_recipe_places: dict[str, Place] = {}
 LOADED: Mapping[str, LoadedPass] = _loaded
 """The passes that this process has loaded, by name."""
 
 
 def load_pass(file: str | Path, taken: Collection[str], place: Place | None = None) -> str:
-    """Execute `file` and make the pass in it known; its name. One of the same name that was loaded before is replaced.
+    """Execute `file` and make the pass in it known; its name. What the same file gave before is replaced.
 
     `taken` are the names that passes and pipelines have already, `place` is where the user names the file. Raises
     AhbmcError for whatever is wrong with the file.
@@ -53,7 +58,10 @@ def load_pass(file: str | Path, taken: Collection[str], place: Place | None = No
     if name in taken:
         message = f"'{file}' would be pass '{name}', and there is a pass or pipeline of that name"
         raise fail(message, place, hint="give the file, its class and its name another one")
-    _loaded[name] = LoadedPass(_checked(_execute(path, text), name, path), text)
+    if name in _loaded and _loaded[name].file != path:
+        message = f"'{file}' would be pass '{name}', and '{_loaded[name].file}' is"
+        raise fail(message, place, hint="load one of them, or give one, its class and its name another name")
+    _loaded[name] = LoadedPass(_checked(_execute(path, text), name, path), path, text)
     return name
 
 
@@ -66,27 +74,53 @@ def load_recipes(file: str | Path, place: Place | None = None) -> list[str]:
     from .recipes import OWN, RECIPES
 
     path = Path(file)
+    text = _read(path, place)
     try:
-        module = _execute(path, _read(path, place))
+        module = _execute(path, text)
     except WrongRecipe as error:
         at = fault_of_own(error)
         hint = "mend the recipe; docs/write_a_pass.md says what its parts are"
         raise fail(str(error), at and at.place, hint=hint) from None
-    found = {value.name: value for value in module.__dict__.values() if isinstance(value, Recipe)}
-    whole = Place(str(path), 1, 1)
+    found: dict[str, tuple[Recipe, Place]] = {}
+    for value, at in _of_type(Recipe, module, text):
+        known = found[value.name][1] if value.name in found else _recipe_places.get(value.name)
+        if known is not None and (value.name in found or known.file != at.file):
+            message = f"recipe '{value.name}' is at {known.file}:{known.line} already"
+            raise fail(message, at, hint="give one of them another name")
+        if value.name in RECIPES and value.name not in OWN:
+            raise fail(f"there is a recipe '{value.name}' already", at, hint="give yours another name")
+        found[value.name] = value, at
     if not found:
-        raise fail("there is no recipe in this file", whole, hint="give a name of the file a Recipe of passes.recipe")
-    taken = [name for name in found if name in RECIPES and name not in OWN]
-    if taken:
-        raise fail(f"there is a recipe '{taken[0]}' already", whole, hint="give yours another name")
-    OWN.update(found)
+        hint = "give a name of the file a Recipe of passes.recipe"
+        raise fail("there is no recipe in this file", Place(str(path), 1, 1), hint=hint)
+    OWN.update((name, recipe) for name, (recipe, _) in found.items())
+    _recipe_places.update((name, at) for name, (_, at) in found.items())
     return list(found)
+
+
+def _of_type(kind: type[Value], module: ModuleType, text: str) -> Iterator[tuple[Value, Place]]:
+    """The values of a type that a module names, each once, with the place of the first statement that gives it a name;
+    one that no statement of the file names has that of the file.
+    """
+    lines = {
+        target.id: statement.lineno
+        for statement in reversed(ast.parse(text).body)
+        if isinstance(statement, ast.Assign | ast.AnnAssign)
+        for target in (statement.targets if isinstance(statement, ast.Assign) else [statement.target])
+        if isinstance(target, ast.Name)
+    }
+    seen: list[Value] = []
+    for name, value in module.__dict__.items():
+        if isinstance(value, kind) and not any(value is other for other in seen):
+            seen.append(value)
+            yield value, Place(str(module.__file__), lines.get(name, 1), 1)
 
 
 def forget_own() -> None:
     """Make all passes and recipes of one's own unknown again."""
     _loaded.clear()
     _executed.clear()
+    _recipe_places.clear()
     if (recipes := sys.modules.get(f"{__package__}.recipes")) is not None:
         recipes.OWN.clear()
 

@@ -83,20 +83,20 @@ class MatchRecipesPass(ModulePass):
         for refusal in refusals:
             remark(module, self.name, "recipe", "refused", refusal, location)
 
-    def _match(self, recipe: Recipe, dot: tl.DotOp, machine: Machine) -> str | None:
+    def _match(self, recipe: Recipe, dot: tl.DotOp, machine: Machine) -> Refused | None:
         """Wrap the first match that can be; None, or why there is none."""
-        refusals = list[str]()
+        last: Refused | None = None
         try:
             for match in _matches_before(recipe, dot):
                 try:
                     self._wrap(match, dot, machine)
                 except Refused as refusal:
-                    refusals.append(str(refusal))
+                    last = refusal
                 else:
                     return None
         except Refused as refusal:
-            refusals.append(str(refusal))
-        return refusals[-1]
+            last = refusal
+        return last
 
     def _on_tiles(self, product: tl.DotOp | tl.GemmOp, module: ModuleOp) -> None:
         """The first recipe that goes on with the tiles of a product, or with what lane by lane becomes of them."""

@@ -31,6 +31,17 @@ class Refused(Exception):
     """Why a recipe does not apply; becomes a remark."""
 
 
+class NotFound(Refused):
+    """No choice of parameters is what the kernel computes; the text is how far the best attempt came."""
+
+    def __init__(self, attempt: _Attempt):
+        super().__init__()
+        self._attempt = attempt
+
+    def __str__(self) -> str:
+        return self._attempt.reason_at_length()
+
+
 @dataclass(frozen=True)
 class Match:
     """The parameters, the value of every operand by name, and of every result: written operands, primary output."""
@@ -55,7 +66,7 @@ def matches(
             found = True
             yield match
     if not found:
-        raise Refused(attempt.reason)
+        raise NotFound(attempt)
 
 
 def terms_of_rows(terms: Terms, recipe: Recipe, params: Mapping[str, str], known: Mapping[str, Ref]) -> dict[str, Ref]:
@@ -63,22 +74,35 @@ def terms_of_rows(terms: Terms, recipe: Recipe, params: Mapping[str, str], known
     axes = recipe.axes
     made = {name: known.get(name) or terms.variable(name, len(axes[name])) for name in recipe.inputs(params)}
     for row in recipe.rows_for(params):
-        if row.kind in REDUCTIONS:
-            assert row.axis is not None
-            made[row.out] = terms.reduce(row.kind, made[row.read[0]], row.axis)
-        else:
-            rank = len(axes[row.out])
-            operands = [
-                made[o].on(_places(row, len(axes[o]), rank)) if isinstance(o, str) else terms.constant(o)
-                for o in row.operands
-            ]
-            made[row.out] = terms.apply(row.kind, operands)
+        made[row.out] = _term_of_row(terms, row, made, axes)
     return made
+
+
+def _term_of_row(terms: Terms, row: Row, made: Mapping[str, Ref], axes: Mapping[str, tuple[str, ...]]) -> Ref:
+    """The term of what a row makes of what the names stand for so far."""
+    if row.kind in REDUCTIONS:
+        assert row.axis is not None
+        return terms.reduce(row.kind, made[row.read[0]], row.axis)
+    rank = len(axes[row.out])
+    operands = [
+        made[o].on(_places(row, len(axes[o]), rank)) if isinstance(o, str) else terms.constant(o) for o in row.operands
+    ]
+    return terms.apply(row.kind, operands)
 
 
 def _places(row: Row, rank: int, of: int) -> list[int]:
     """The axes of the result on which those of an operand lie."""
     return [a for a in range(of) if a != row.axis or rank == of][:rank]
+
+
+def _rows_for(name: str, rows: Sequence[Row]) -> list[Row]:
+    """The rows that make what `name` is behind them all."""
+    wanted, found = {name}, list[Row]()
+    for row in reversed(rows):
+        if row.out in wanted:
+            found.insert(0, row)
+            wanted = wanted - {row.out} | set(row.read)
+    return found
 
 
 class _Attempt:
@@ -104,16 +128,52 @@ class _Attempt:
         if missing:
             self._note(-1, f"there is no {', '.join(sorted(missing))}")
             return None
-        made = terms_of_rows(terms, recipe, params, {name: terms.of(value) for name, value in self.known.items()})
-        # The outputs whose values are known first; of the others the last, which is made of the most.
-        outputs = recipe.outputs(params)
-        goals = sorted(outputs, key=lambda name: (name not in self.anchors, -outputs.index(name)))
+        made = terms_of_rows(terms, recipe, params, self._known_terms())
+        outputs, goals = recipe.outputs(params), self._goals(params)
         for values, bound in self._solve(goals, made, params, {}, {}):
             try:
                 return self._match(params, bound, [values[name] for name in outputs])
             except Refused as refusal:
                 self._note(len(goals), str(refusal))
         return None
+
+    def _goals(self, params: Mapping[str, str]) -> list[str]:
+        """The outputs whose values are known first; of the others the last, which is made of the most."""
+        outputs = self.recipe.outputs(params)
+        return sorted(outputs, key=lambda name: (name not in self.anchors, -outputs.index(name)))
+
+    def _known_terms(self) -> dict[str, Ref]:
+        return {name: self.terms.of(value) for name, value in self.known.items()}
+
+    def reason_at_length(self) -> str:
+        """The reason, and if no output was found at all the first row that nothing in the block computes."""
+        row = self._missing_row() if self._reached == 0 else None
+        return self.reason if row is None or self.reason.endswith(f" {row}") else f"{self.reason}: there is no {row}"
+
+    def _missing_row(self) -> Row | None:
+        """Of the rows that make what is looked for first, the first that no value is, for the choice of parameters that
+        lacks the fewest; None if each row of some choice is one by itself.
+        """
+        least, missing = len(self.recipe.rows) + 1, None
+        for params in self.recipe.every_choice():
+            rows = _rows_for(self._goals(params)[0], self.recipe.rows_for(params))
+            there = self._rows_there(params, rows)
+            if there == len(rows):
+                return None
+            if len(rows) - there < least:
+                least, missing = len(rows) - there, rows[there]
+        return missing
+
+    def _rows_there(self, params: Mapping[str, str], rows: Sequence[Row]) -> int:
+        """How many rows, from the first, are values of the block."""
+        axes = self.recipe.axes
+        made = self._known_terms()
+        made |= {n: self.terms.variable(n, len(axes[n])) for n in self.recipe.inputs(params) if n not in made}
+        for number, row in enumerate(rows):
+            made[row.out] = _term_of_row(self.terms, row, made, axes)
+            if not row.kind.startswith("cmp_") and not self._first_ways(row.out, made[row.out]):
+                return number
+        return len(rows)
 
     def _note(self, reached: int, reason: str) -> None:
         if reached > self._reached:

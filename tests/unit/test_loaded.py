@@ -233,11 +233,34 @@ def test_a_loaded_recipe_is_one_among_others(tmp_path: Path, capsys: Capture) ->
     assert "doubled" not in RECIPES
 
 
+def test_a_name_stands_for_one_recipe(tmp_path: Path, capsys: Capture) -> None:
+    """Another of that name, in the same file or in another one, is told with the place of both."""
+    twice = written(tmp_path, RECIPE + RECIPE.partition("\n\n")[2].replace("DOUBLED", "AGAIN"), "twice.py")
+    assert main.main(["recipes", "--load-recipe", twice]) == 1
+    assert f"twice.py:13:1: error: recipe 'doubled' is at {twice}:3 already" in capsys.readouterr().err
+    first, second = (written(tmp_path, RECIPE, name) for name in ("first.py", "second.py"))
+    assert main.main(["recipes", "--load-recipe", first, "--load-recipe", second]) == 1
+    err = capsys.readouterr().err
+    assert f"second.py:3:1: error: recipe 'doubled' is at {first}:3 already" in err
+    assert "hint: give one of them another name" in err
+    assert main.main(["recipes", "--load-recipe", written(tmp_path, RECIPE + "ALIAS = DOUBLED\n", "first.py")]) == 0
+
+
+def test_a_name_stands_for_one_pass(source: Path, tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "other").mkdir()
+    first, second = written(tmp_path, TEXT), written(tmp_path / "other", TEXT)
+    assert opt.main([str(source), "--load-pass", first, "--load-pass", second, "-p", "set-cycles"]) == 1
+    assert f"'{second}' would be pass 'set-cycles', and '{first}' is" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("text", "messages"),
     [
         ("x = 1\n", ["doubled.py:1:1: error: there is no recipe in this file"]),
-        (RECIPE.replace('"doubled"', '"softmax_merge"'), ["there is a recipe 'softmax_merge' already"]),
+        (
+            RECIPE.replace('"doubled"', '"softmax_merge"'),
+            ["doubled.py:3:1: error: there is a recipe 'softmax_merge' already"],
+        ),
         (
             RECIPE.replace('("x", "x")', '("x", "z")'),
             [
