@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from ..backend_sim.analysis.report import ns, plain_table, text
 from ..dialects.errors import Place, Sources, fail
 from ..passes import PIPELINE_TEXT, build_pipeline
 from ..passes.pipeline_text import single_passes
-from .ablation import Passes
+from .ablation import Passes, Step
 from .command_line import word_place
 from .launches import bind_all
 from .outermost import CHECK_FAILED
@@ -30,6 +31,7 @@ from .workload import load, read_text
 
 SCHEMA = 1
 _LINES = 8  # lines of the kernel shown
+_LEAST = "the least"
 _Lines = Mapping[tuple[str, int], Mapping[str, int]]
 
 
@@ -127,8 +129,8 @@ def _on_latency(arguments: argparse.Namespace, sources: Sources) -> int:
     settings = tuple(arguments.set)
     pipeline = arguments.pipeline or trials.pipeline(settings)
     if pipeline is None:
-        hint = "name one: --pipeline auto"
-        raise fail("the launches of this workload have several pipelines; bisect takes one", hint=hint)
+        message = "the launches of this workload have several pipelines; bisect takes one"
+        raise fail(message, word_place(sources, arguments.workload), hint="name one: --pipeline auto")
     texts = single_passes(pipeline)
     against = _read(arguments.against, sources) if arguments.against else None
     with counted("runs", 3 * len(texts)) as advance:
@@ -137,22 +139,22 @@ def _on_latency(arguments: argparse.Namespace, sources: Sources) -> int:
         least = passes.least() if against is None else _least_of(against, passes.names, arguments, sources)
         base, steps = passes.added(least)
     assert base.measured is not None
-    rows: list[tuple[str, Measured]] = [("the least", base.measured)]
+    rows: list[tuple[str, Measured]] = [(_LEAST, base.measured)]
     rows += [(step.name, step.variant.measured) for step in steps if step.variant.measured is not None]
     if arguments.json:
         found = Latencies(SCHEMA, [passes.names[i] for i in least], [_row(*row) for row in rows])
         made = json.dumps(msgspec.to_builtins(found), indent=1) + "\n"
         write(arguments.json, made, word_place(sources, arguments.json))
-    refused = {step.name: step.variant.refusal for step in steps if step.variant.error is not None}
-    unlike = _first_unlike(rows, refused, against) if against is not None else None
+    unlike = _first_unlike(base.measured, steps, against) if against is not None else None
     if arguments.json != "-":
         sys.stdout.write(text(_table(rows, against), width=200))
-        for name, refusal in refused.items():
-            print(f"with {name} it does not run: {refusal}")
+        for step in steps:
+            if step.variant.error is not None:
+                print(f"with {step.name} it does not run: {step.variant.refusal}")
         if against is None:
             _print_largest(rows, sources)
         else:
-            _print_unlike(unlike, dict(rows), against, sources)
+            _print_unlike(unlike, sources)
     return 0 if unlike is None else CHECK_FAILED
 
 
@@ -185,25 +187,41 @@ def _print_largest(rows: Sequence[tuple[str, Measured]], sources: Sources) -> No
         print(f"made it slower: {', '.join(slower)}")
 
 
-def _first_unlike(rows: Sequence[tuple[str, Measured]], refused: Collection[str], against: Latencies) -> str | None:
-    """The first pass of the earlier result after which the latency is another, or nothing runs any more."""
-    now = {name: measured.latency_ps for name, measured in rows}
-    for row in against.rows:
-        if row.name in refused or now.get(row.name, row.latency_ps) != row.latency_ps:
-            return row.name
+@dataclass(frozen=True)
+class _Unlike:
+    """The first pass with which it is not as in an earlier result, and the figures there and now; None if nothing runs
+    with it any more.
+    """
+
+    name: str
+    before: LatencyAfter
+    now: Measured | None
+
+
+def _first_unlike(base: Measured, steps: Sequence[Step], against: Latencies) -> _Unlike | None:
+    """A pass that the earlier result has not is held against the pass before it: there it changed nothing."""
+    earlier = against.by_pass
+    before = earlier.get(_LEAST)
+    for name, measured in ((_LEAST, base), *((step.name, step.variant.measured) for step in steps)):
+        if measured is None and name in earlier:
+            return _Unlike(name, earlier[name], None)
+        if measured is not None:
+            before = earlier.get(name, before)
+            if before is not None and measured.latency_ps != before.latency_ps:
+                return _Unlike(name, before, measured)
     return None
 
 
-def _print_unlike(unlike: str | None, now: Mapping[str, Measured], against: Latencies, sources: Sources) -> None:
+def _print_unlike(unlike: _Unlike | None, sources: Sources) -> None:
     if unlike is None:
         print("\nafter every pass the latency is that of the earlier result")
-    elif unlike not in now:
-        print(f"\n{unlike} is the first pass after which it is not as in the earlier result: it ran there")
+    elif unlike.now is None:
+        print(f"\n{unlike.name} is the first pass after which it is not as in the earlier result: it ran there")
     else:
-        before, after = against.by_pass[unlike], now[unlike]
-        print(f"\n{unlike} is the first pass after which the latency is another than in the earlier result, by"
-              f" {_signed(after.latency_ps - before.latency_ps)} ns:")  # fmt: skip
-        _print_lines(before.by_line, after.lines, sources)
+        change = unlike.now.latency_ps - unlike.before.latency_ps
+        print(f"\n{unlike.name} is the first pass after which the latency is another than in the earlier result, by"
+              f" {_signed(change)} ns:")  # fmt: skip
+        _print_lines(unlike.before.by_line, unlike.now.lines, sources)
 
 
 def _print_lines(before: _Lines, now: _Lines, sources: Sources) -> None:

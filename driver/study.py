@@ -161,8 +161,8 @@ def _ablation(plan: Plan, trials: dict[str, Trials], sources: Sources) -> Study:
     settings = (*entry.settings, *point.named, *point.settings)
     chosen = entry.pipeline or next(iter(plan.pipelines), None) or trials[entry.file].pipeline(settings)
     if chosen is None:
-        hint = "name one: --pipelines auto"
-        raise fail("the launches of this workload have several pipelines; --ablate studies one", hint=hint)
+        message = "the launches of this workload have several pipelines; --ablate studies one"
+        raise fail(message, word_place(sources, "--ablate"), hint="name one: --pipelines auto")
     passes = single_passes(chosen)
     with counted("runs", 3 * len(passes)) as advance:
         ablation = ablate(Passes(trials[entry.file], passes, settings, advance))

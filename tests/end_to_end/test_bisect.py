@@ -16,6 +16,7 @@ from ahbmc.dialects.shapes import element_of, shape_of
 from ahbmc.driver.compile_cache import forget
 from ahbmc.driver.main import main
 from ahbmc.passes import all_passes
+from ahbmc.passes.loaded import forget_own
 from xdsl.context import Context
 from xdsl.dialects import arith, math, scf
 from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntegerAttr, ModuleOp, UnitAttr, i8, i64
@@ -409,6 +410,37 @@ def test_a_pass_that_does_nothing_any_more_is_found(
     forget()
     assert main([*bisect, "--against", earlier]) == 3
     assert "\nfuse-epilogues is the first pass after which" in capsys.readouterr().out
+
+
+READ_TWICE = """\
+from dataclasses import dataclass
+
+from ahbmc.dialects import ahbm
+from xdsl.passes import ModulePass
+
+
+@dataclass(frozen=True)
+class ReadTwicePass(ModulePass):
+    name = "read-twice"
+
+    def apply(self, ctx, op):
+        read = next(each for each in op.walk() if isinstance(each, ahbm.DmaReadOp))
+        read.parent.insert_op_after(read.clone(), read)
+"""
+
+
+def test_a_pass_that_the_earlier_result_has_not_is_found(tmp_path: Path, capsys: Capture) -> None:
+    """It is held against the pass before it, not the next one against the earlier result."""
+    earlier, own = str(tmp_path / "earlier.json"), tmp_path / "read_twice.py"
+    own.write_text(READ_TWICE)
+    bisect = ["bisect", *FLASH, "--on", "latency", "--load-pass", str(own), "--pipeline"]
+    try:
+        assert main([*bisect, SHORT, "--json", earlier]) == 0
+        longer = SHORT.replace("expand-recipes", "read-twice,expand-recipes")
+        assert main([*bisect, f"{longer},check-limits", "--against", earlier]) == 3
+    finally:
+        forget_own()
+    assert "\nread-twice is the first pass after which the latency is another" in capsys.readouterr().out
 
 
 def test_a_pass_with_which_nothing_runs_is_told(tmp_path: Path, capsys: Capture) -> None:

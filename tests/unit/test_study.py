@@ -23,6 +23,7 @@ from ahbmc.passes.pipelines import PIPELINES
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FLASH = [str(EXAMPLES / "flash_attention.yaml"), "--set", "args.S=128"]
 MATMUL = [str(EXAMPLES / "matmul.yaml"), "--set", "args.M=100", "--set", "args.N=77", "--set", "args.K=90"]
+RMSNORM = str(EXAMPLES / "rmsnorm_linear.yaml")
 SOFTMAX = [str(EXAMPLES / "softmax.yaml"), "--set", "args.n_rows=3", "--set", "args.n_cols=100"]
 SHORT = (
     "normalise-loops,raise-regions,raise-k-loops,match-recipes,form-composites,lower-to-commands,expand-recipes,"
@@ -199,6 +200,11 @@ def test_the_page_has_a_bar_per_variant_and_needs_no_network(tmp_path: Path, cap
         ([*FLASH, "--set", "const.BLOCK_M=32,"], 1, "hint: write const.BLOCK=64, or const.BLOCK=32,64,128"),
         ([*FLASH, "--set", "args.S=128"], 1, "`args.S` is set more than once"),
         ([*FLASH, "--set", "const.BLOK_M=32,64"], 1, "has no parameter `BLOK_M`"),
+        (
+            [RMSNORM, "--set", "launches.1.pipeline=fused", "--ablate"],
+            1,
+            "have several pipelines; --ablate studies one",
+        ),
         ([*FLASH, "--csv", "nowhere/f.csv"], 1, "cannot write nowhere/f.csv: its folder does not exist"),
         ([*FLASH, "--json", "-", "--csv", "-"], 2, "only one output can be -"),
     ],
