@@ -133,17 +133,17 @@ def _verdict(study: Study) -> str:
 
 
 def _fastest_by_point(study: Study, x: str) -> str:
-    """Which line has the least latency at which points of the axis `x`."""
-    best: dict[str, tuple[int, str]] = {}
+    """Which line has the least latency at which points of the axis `x`, or which lines share it."""
+    found: dict[str, list[tuple[int, str]]] = {}
     for variant in study.variants:
         if variant.ran and variant.measured is not None:
-            found = variant.measured.latency_ps, study.label(variant, without=x)
-            at = variant.at(x)
-            best[at] = min(best.get(at, found), found, key=lambda entry: entry[0])
-    points: dict[str, list[str]] = {}
-    for at, (_, line) in best.items():
-        points.setdefault(line, []).append(at)
-    said = [f"{line} at {', '.join(at)}" for line, at in points.items()]
+            line = study.label(variant, without=x)
+            found.setdefault(variant.at(x), []).append((variant.measured.latency_ps, line))
+    points: dict[tuple[str, ...], list[str]] = {}
+    for at, lines in found.items():
+        least = min(latency for latency, _ in lines)
+        points.setdefault(tuple(line for latency, line in lines if latency == least), []).append(at)
+    said = [f"{' and '.join(lines)} at {', '.join(at)}" for lines, at in points.items()]
     return f"Fastest over {x}: {'; '.join(said)}."
 
 

@@ -144,7 +144,7 @@ class Trials:
         known = [each for names in self._parameters.values() for each in names]
         close = closest(name, known)
         hint = (
-            f"did you mean `{close}`?" if close else "write a whole path, such as const.BLOCK or machine.noc.channels"
+            f"did you mean `{close}`?" if close else "write a whole path, such as const.BLOCK or launches.0.const.BLOCK"
         )
         message = f"`{name}` is neither in `args` nor in `const` of {self.path}; they have {', '.join(known)}"
         raise fail(message, Place(SET, line, 1, 1 + len(name)), hint=hint)

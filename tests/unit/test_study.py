@@ -214,6 +214,12 @@ def test_what_is_wrong_is_said(arguments: list[str], status: int, said: str, cap
     assert said in capsys.readouterr().err
 
 
+def test_lines_that_are_equally_fast_are_both_named(capsys: Capture) -> None:
+    settings = ["--set", "args.n_elements=1000", "--set", "BLOCK_SIZE=64,128", "--timing-only"]
+    assert main(["study", str(EXAMPLES / "vector_add.yaml"), *settings, "--pipelines", "primitive,composite"]) == 0
+    assert "\nFastest over BLOCK_SIZE: primitive and composite at 64, 128.\n" in capsys.readouterr().out
+
+
 def test_from_python(capsys: Capture) -> None:
     """`ahbmc.study` gives the object of --json."""
     workload = str(EXAMPLES / "softmax.yaml")
