@@ -27,6 +27,7 @@ _GROUPS = (
 """What is compared. `wall_s` and `events` differ from run to run of ahbmc itself: only conditions see them."""
 _UNSEEN = ("wall_s", "events")
 _SINGLE = ("servers", "min", "median", "max")  # of engines
+_LONGEST = 24  # characters of a text in the table
 _ABSENT_IS_ZERO = "commands."
 _KINDS = tuple(f"{_ABSENT_IS_ZERO}{kind}" for kind in PART_OF_KIND)
 
@@ -120,7 +121,8 @@ def _shown(figure: Figure) -> str:
         case None:
             return "-"
         case bool() | str():
-            return word(figure)
+            text = word(figure)  # why a check failed can be long
+            return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 4]} ..."
         case int():
             return f"{figure:,}"
         case float():

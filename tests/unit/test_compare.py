@@ -44,6 +44,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "wall_s": {"compile": 0.75},
         "roofline": {**RESULT["roofline"], "bound": "issue"},
         "scratch_peak": 512,
+        "outputs": {"c": {"ok": False, "reason": "32 of 32 elements are off; first at [0]: nan, expected 0.47"}},
         "ideal": {"issue,noc": 600.0},
     }
     (tmp_path / "a.json").write_text(json.dumps(RESULT))
@@ -59,6 +60,9 @@ def test_figures_that_differ_are_listed(capsys: Capture) -> None:
     assert ["commands.gemm", "2", "0", "-100.00%"] in lines
     assert ["commands.composite", "0", "1", "0", "->", "1"] in lines
     assert ["roofline.bound", "gemm", "issue", "gemm", "->", "issue"] in lines
+    assert ["outputs.c.ok", "true", "false", "true", "->", "false"] in lines
+    (reason,) = (line for line in lines if line[:1] == ["outputs.c.reason"])
+    assert " ".join(reason[1:]) == "- 32 of 32 elements ar ... - -> 32 of 32 elements ar ..."
     assert ["scratch_peak", "640", "512", "-20.00%"] in lines
     assert ["ideal.issue,noc", "-", "600.000", "-", "->", "600.000"] in lines
     figures = {line[0] for line in lines if line}
@@ -94,7 +98,7 @@ def test_equal_results_say_so(capsys: Capture) -> None:
         ("check!=pass", False),
         ("roofline.bound==issue", True),
         ("commands.copy>+0", False),  # neither issued one
-        ("outputs.c.ok!=true", False),
+        ("outputs.c.ok!=true", True),
     ],
 )
 def test_a_condition_that_holds_is_status_3(condition: str, holds: bool, capsys: Capture) -> None:
