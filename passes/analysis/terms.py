@@ -35,6 +35,10 @@ UNITS = {"add": 0.0, "mul": 1.0}
 """The operand that changes nothing."""
 
 
+EXCHANGED = {"cmp_olt": "cmp_ogt", "cmp_ole": "cmp_oge"}
+"""Comparisons that are written as another one with the operands exchanged."""
+
+
 class Ref(NamedTuple):
     """A term as its user sees it: axis i of the term lies on axis `axes[i]` of the user."""
 
@@ -123,8 +127,10 @@ class Terms:
                 return self.add(self.mul(two, self._logistic(self.mul(two, first))), self._minus)
             case "cmp_oeq" | "cmp_une":
                 return self._make(kind, sorted(operands, key=lambda r: (self.number(r) is not None, r)))
+            case _ if kind in EXCHANGED:
+                return self._make(EXCHANGED[kind], [last, first])
             case "select" if (condition := self._denied(first)) is not None:
-                return self._make("select", [condition, operands[2], operands[1]])
+                return self.apply("select", [condition, operands[2], operands[1]])
             case "pow" if (self.number(last) or 0) in (2, 3, 4):
                 return self.mul(*[first] * int(self.number(last) or 0))
             case "logistic":
@@ -143,11 +149,22 @@ class Terms:
         return self.constant(-1)
 
     def _denied(self, condition: Ref) -> Ref | None:
-        """a == b of a != b, or of a > -inf (NaNs apart); None of what is no such condition."""
+        """c of not c, a == b of a != b or of a > -inf, a >= b of b > a (NaNs apart); None of what is no such
+        condition.
+        """
         node = self.node(condition)
         operands = [r.on(condition.axes) for r in node.operands]
-        is_bound = node.kind == "cmp_ogt" and self.number(operands[1]) == -inf
-        return self.apply("cmp_oeq", operands) if is_bound or node.kind == "cmp_une" else None
+        match node.kind:
+            case "not":
+                return operands[0]
+            case "cmp_une":
+                return self.apply("cmp_oeq", operands)
+            case "cmp_ogt" if self.number(operands[1]) == -inf:
+                return self.apply("cmp_oeq", operands)
+            case "cmp_ogt":
+                return self.apply("cmp_oge", operands[::-1])
+            case _:
+                return None
 
     def add(self, *operands: Ref) -> Ref:
         return self._flat("add", operands)
@@ -309,6 +326,8 @@ class Terms:
             return ()
         if isinstance(op, tl.CastOp) and not self._vanishes(op):
             return ()
+        if isinstance(op, arith.XOrIOp) and (denied := _denied_by(op)) is not None:
+            return (denied,)
         on_floats = is_float(value.type) or (isinstance(op, tl.CmpOp) and is_float(op.operands[0].type))
         known = is_lane_by_lane(op) or isinstance(op, tl.ReduceOp | tl.DotOp | tl.TransOp | tl.ReshapeOp)
         return op.operands if on_floats and known else ()
@@ -340,6 +359,8 @@ class Terms:
                     return None
                 product = self.matmul(sources[0], sources[1])
                 return self.add(product, sources[2]) if len(sources) > 2 else product
+            case arith.XOrIOp():
+                return self._make("not", sources)
             case _ if is_lane_by_lane(op):
                 return self.apply(math_kind(op), sources)
             case _:
@@ -365,6 +386,16 @@ class Terms:
                 return None if any(old[a] != new[a] for a in source.axes) else source
             case _:
                 return None
+
+
+def _denied_by(op: arith.XOrIOp) -> SSAValue | None:
+    """c, if an op is the truth value `c xor true`."""
+    for condition, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+        if element_of(op.result.type) == i1 and isinstance(other.owner, arith.ConstantOp):
+            value = other.owner.value
+            if isinstance(value, DenseIntOrFPElementsAttr) and value.is_splat() and all(value.get_values()):
+                return condition
+    return None
 
 
 def _wide_axes(value: SSAValue) -> dict[int, int]:

@@ -142,6 +142,14 @@ ACCEPTED: Mapping[str, tuple[Mapping[str, str], str]] = {
         },
         'guard = "all"',
     ),
+    "guarded by a comparison the other way round": (
+        {"p": "safe = tl.where(-float('inf') < new, new, 0.0)\np = tl.exp2(qk - safe[:, None])"},
+        'guard = "weights"',
+    ),
+    "guarded by a denied comparison": (
+        {"p": "safe = tl.where(~(new == -float('inf')), new, 0.0)\np = tl.exp2(qk - safe[:, None])"},
+        'guard = "weights"',
+    ),
     "weights alone guarded": (
         {"p": "safe = tl.where(new != -float('inf'), new, 0.0)\np = tl.exp2(qk - safe[:, None])"},
         'guard = "weights"',
@@ -331,6 +339,14 @@ REFUSED: Mapping[str, tuple[Mapping[str, str], str]] = {
     "weights 0 where the mask holds": (
         {"p": "p = tl.exp2(qk - new[:, None])\np = tl.where(inside[None, :], 0.0, p)"},
         NO_WEIGHTS,
+    ),
+    "a scale of two factors": (
+        {
+            **UNSCALED,
+            "p": "p = tl.exp2((qk - new[:, None]) * scale * 1.44269504)",
+            "alpha": "alpha = tl.exp2((m - new) * scale * 1.44269504)",
+        },
+        "factor of the exponents (scalar) is no value of its own (multiply its factors into one first)",
     ),
     "weights of two masks": (
         {"p": "p = tl.where(inside[None, :], tl.exp2(qk - new[:, None]), tl.exp2(qk))"},

@@ -31,6 +31,16 @@ def pair(first: str, second: str, kind: str = "tensor<8xf32>") -> tuple[Ref, Ref
 
 
 T = "tensor<8xf32>"
+
+
+def _where(predicate: str, left: str, right: str, then: str, other: str) -> str:
+    """%x of two bodies: then where a comparison holds, else other."""
+    return (
+        f'%t = tl.cmp "{predicate}", {left}, {right} : {T}, {T} -> tensor<8xi1>\n'
+        f"%x = tl.select %t, {then}, {other} : tensor<8xi1>, {T}, {T} -> {T}"
+    )
+
+
 SAME = {
     "sums in any order": (f"%t = arith.addf %a, %b : {T}\n%x = arith.addf %t, %c : {T}",
                           f"%t = arith.addf %c, %b : {T}\n%x = arith.addf %a, %t : {T}"),
@@ -44,8 +54,19 @@ SAME = {
                            f"%t = arith.maxnumf %c, %a : {T}\n%x = arith.maxnumf %t, %b : {T}"),
     "a fused multiply and add": (f"%x = math.fma %a, %b, %c : {T}",
                                  f"%t = arith.mulf %a, %b : {T}\n%x = arith.addf %c, %t : {T}"),
+    "a comparison the other way round": (_where("olt", "%a", "%b", "%a", "%c"), _where("ogt", "%b", "%a", "%a", "%c")),
+    "a choice and its denial": (_where("oge", "%a", "%b", "%a", "%c"), _where("olt", "%a", "%b", "%c", "%a")),
+    "a choice and the denied condition": (
+        _where("ole", "%a", "%b", "%a", "%c"),
+        f'%t = tl.cmp "ole", %a, %b : {T}, {T} -> tensor<8xi1>\n%true = arith.constant dense<true> : tensor<8xi1>\n'
+        f"%n = arith.xori %t, %true : tensor<8xi1>\n"
+        f"%x = tl.select %n, %c, %a : tensor<8xi1>, {T}, {T} -> {T}",
+    ),
 }  # fmt: skip
 OTHER = {
+    "two comparisons": (_where("olt", "%a", "%b", "%a", "%c"), _where("ogt", "%a", "%b", "%a", "%c")),
+    "below, and not above": (_where("olt", "%a", "%b", "%a", "%c"), _where("ole", "%a", "%b", "%a", "%c")),
+    "both branches exchanged": (_where("olt", "%a", "%b", "%a", "%c"), _where("olt", "%a", "%b", "%c", "%a")),
     "sum and product": (f"%x = arith.addf %a, %b : {T}", f"%x = arith.mulf %a, %b : {T}"),
     "a difference the other way": (f"%x = arith.subf %a, %b : {T}", f"%x = arith.subf %b, %a : {T}"),
     "two kinds of maximum": (f"%x = arith.maxnumf %a, %b : {T}", f"%x = arith.maximumf %a, %b : {T}"),
