@@ -328,6 +328,10 @@ block of 16 x 16 of `x` (m x n), and `box` is `(r[:, None] < m) & (o[None, :] < 
 `qk = tl.dot(q, k)` with the carried `m`, `l` and `acc`; where `keep_dims` is set, `m` and `l` are columns, [BM, 1].
 With `acc2` there are values `w` beside `v`.
 
+Recipes take blocks. A running maximum or sum that is a scalar, as where a program goes through one row block by block,
+matches none: a scalar operand of a recipe is a number that PE_CPU has at hand, and no row writes one. With
+`keep_dims=True` and a block of rows of [1, N] the same step matches.
+
 A region with a *folded* axis reads one run of addresses per crossing, one with an *indexed* axis a run per row; what is
 *gathered* is read lane by lane.
 """
