@@ -26,8 +26,9 @@ def page(study: Study) -> Iterator[str]:
     else:
         note = "To the right: the workload takes longer without the pass."
         yield section("Passes left out", note) + changes(_changes(study.ablation.left_out)) + "\n"
-        note = "To the left: the pass makes the workload faster. Each is added to all above it."
-        yield section("Passes added", note) + changes(_changes(study.ablation.added)) + "\n"
+        if study.ablation.added:
+            note = "To the left: the pass makes the workload faster. Each is added to all above it."
+            yield section("Passes added", note) + changes(_changes(study.ablation.added)) + "\n"
     for table in tables(study):
         yield table_in_html(table)
     yield END

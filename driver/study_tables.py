@@ -30,7 +30,8 @@ def report(study: Study) -> RenderableType:
 def tables(study: Study) -> list[Table]:
     """The tables of the report."""
     if study.ablation is not None:
-        return [_left_out(study.ablation), _added(study.ablation)]
+        added = [_added(study.ablation)] if study.ablation.added else []
+        return [_left_out(study.ablation), *added]
     return [*map(over_points, figures(study)), _figures(study), _parts(study), _engines(study)]
 
 

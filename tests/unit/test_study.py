@@ -162,6 +162,16 @@ def test_ablation_of_a_pipeline_that_does_not_run_is_its_error(capsys: Capture) 
     assert "'tl.program_id' has no values here" in capsys.readouterr().err
 
 
+def test_ablation_of_passes_that_are_all_needed(tmp_path: Path, capsys: Capture) -> None:
+    """Nothing can be added to them: no table, and no bars of nothing."""
+    page = tmp_path / "study.html"
+    needed = "lower-to-commands,allocate-scratch"
+    assert main(["study", *SOFTMAX, "--ablate", "--pipeline", needed, "--timing-only", "--html", str(page)]) == 0
+    out = capsys.readouterr().out
+    assert f"\nCannot be left out: {needed.replace(',', ', ')}.\n" in out and "added" not in out
+    assert "added" not in page.read_text()
+
+
 def test_csv_has_a_line_per_variant_or_step(capsys: Capture) -> None:
     assert main(["study", *FLASH, "--pipelines", "composite,fused", "--csv", "-"]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
