@@ -17,6 +17,7 @@ from ..dialects.region import RegionOp
 from ..dialects.remarks import Subject, remark_all
 from ..dialects.shapes import shape_of
 from .analysis.affine import Affine, AffineAnalysis
+from .analysis.held_back import let_go
 from .analysis.masks import Box, box_of
 from .analysis.materialise import Materialiser
 from .analysis.region_form import Number, RegionForm, describe, read, write
@@ -36,7 +37,8 @@ class RaiseRegionsPass(ModulePass):
     of conditions on single axes is one of the region: bounds become its lower and upper bounds, a condition that is the
     same for all lanes empties it, and along an axis with another condition (rows by a table, `!=`, `or`) the lanes are
     indexed, those left out by the index that stands for no lane. `other` becomes the pad value. So does a select of
-    what is loaded and a number: the lanes that it takes off are not read.
+    what is loaded and a number: the lanes that it takes off are not read. Numbers that are held back
+    (`minimum(n, N - 1)`) on lanes that the mask leaves out anyway are let go: the axis is affine.
 
     needs:   loops from 0 by 1 (`normalise-loops`), so that carried pointers are `init + t * increment`.
     keeps:   values; the order of memory accesses. What is not separable stays a load (a gather) or a store (a
@@ -77,9 +79,9 @@ def _raise(access: tl.LoadOp | tl.StoreOp, analysis: AffineAnalysis) -> _Note:
         return subject, kept, box.rest[0], at
     maker = Materialiser(analysis.symbols, access)
     if isinstance(access, tl.LoadOp):
-        form = _raise_load(access, pointer, box, maker)
+        form = _raise_load(access, pointer, box, maker, analysis)
     else:
-        form = describe(pointer, box, None, maker)
+        form = _let_go(describe(pointer, box, None, maker), analysis)
         maker.insert_effect(tl.StoreRegionOp(write(form, maker).result, access.value, access.hints))
         access.detach()
         access.erase()
@@ -89,9 +91,18 @@ def _raise(access: tl.LoadOp | tl.StoreOp, analysis: AffineAnalysis) -> _Note:
     return subject, "strided", "", at
 
 
-def _raise_load(load: tl.LoadOp, pointer: Affine, box: Box, maker: Materialiser) -> RegionForm:
+def _let_go(form: RegionForm, analysis: AffineAnalysis) -> RegionForm:
+    """Let go of numbers that are held back on lanes which the mask leaves out anyway."""
+    for number, axis in enumerate(form.axes):
+        form = let_go(form, number, (axis.lowers, axis.uppers), analysis)
+    return form
+
+
+def _raise_load(
+    load: tl.LoadOp, pointer: Affine, box: Box, maker: Materialiser, analysis: AffineAnalysis
+) -> RegionForm:
     pad = uniform_number(load.other) if load.other is not None else None
-    form = describe(pointer, box, None if pad is None or _is_zero(pad) else pad, maker)
+    form = _let_go(describe(pointer, box, None if pad is None or _is_zero(pad) else pad, maker), analysis)
     kind = cast("TensorType[Attribute]", load.result.type)
     loaded = maker.insert(tl.LoadRegionOp(write(form, maker).result, kind, load.hints))
     if load.other is not None and pad is None:

@@ -17,10 +17,10 @@ from ..dialects.elementwise import BY_OP
 from ..dialects.region import RegionOp
 from ..dialects.remarks import amend, remark
 from ..dialects.shapes import shape_of
-from .analysis.affine import Affine, AffineAnalysis
-from .analysis.masks import box_of
+from .analysis.affine import AffineAnalysis
+from .analysis.held_back import ALL, Bounds, let_go
 from .analysis.materialise import Materialiser
-from .analysis.poly import ONE, Poly
+from .analysis.poly import Poly
 from .analysis.region_form import Axis, RegionForm, read, write
 from .composites.tile_ops import captured
 
@@ -64,13 +64,8 @@ def _indexed(module: ModuleOp) -> set[Attribute]:
     return {op.location for op in module.walk() if isinstance(op, RegionOp) and op.indices}
 
 
-Bounds: TypeAlias = tuple[tuple[Poly, ...], tuple[Poly, ...]]
-"""Lower and upper bounds of the demanded lanes of one axis; none of either means all lanes."""
-
 Demand: TypeAlias = tuple[Bounds, ...]
 """The demanded lanes of a block or region, per axis."""
-
-ALL: Bounds = ((), ())
 
 
 def _all(value: SSAValue) -> Demand:
@@ -214,7 +209,7 @@ def _shrink(region: RegionOp, wanted: Demand, analysis: AffineAnalysis, order: d
     form = read(region, analysis)
     narrowed = form
     for number, (lowers, uppers) in enumerate(wanted):
-        narrowed = _let_go(narrowed, number, (lowers, uppers), analysis)
+        narrowed = let_go(narrowed, number, (lowers, uppers), analysis)
         axis = narrowed.axes[number]
         more = replace(
             axis,
@@ -230,41 +225,6 @@ def _shrink(region: RegionOp, wanted: Demand, analysis: AffineAnalysis, order: d
     region.detach()
     region.erase()
     return True
-
-
-def _let_go(form: RegionForm, number: int, wanted: Bounds, analysis: AffineAnalysis) -> RegionForm:
-    """An axis by numbers that are held back on unwanted lanes alone is the affine axis that it is on the others."""
-    axis = form.axes[number]
-    held = _held_back(axis.index, analysis) if axis.index is not None else None
-    if held is None:
-        return form
-    free, (lowers, uppers) = held
-    if not set(lowers) <= set(wanted[0]) or not set(uppers) <= set(wanted[1]):
-        return form
-    # On the others it may lie outside of the tensor.
-    more = tuple(p for p in uppers if p not in axis.uppers), tuple(p for p in lowers if p not in axis.lowers)
-    affine = replace(axis, index=None, uppers=axis.uppers + more[0], lowers=axis.lowers + more[1])
-    affine = replace(affine, stride=free.coef[0] * axis.stride)
-    return replace(form, offset=form.offset + free.const * axis.stride).with_axis(number, affine)
-
-
-def _held_back(index: SSAValue, analysis: AffineAnalysis) -> tuple[Affine, Bounds] | None:
-    """(numbers, lanes) where `index` holds `numbers` on those lanes: `where(n < N, n, 0)` and `minimum(n, N - 1)`."""
-    free: Affine | None = None
-    bounds = ALL
-    match op := index.owner:
-        case tl.SelectOp():
-            box = box_of(op.condition, analysis)
-            if box.exact and not box.flags:
-                free, bounds = analysis.of(op.on_true), (tuple(box.lowers[0]), tuple(box.uppers[0]))
-        case arith.MinSIOp():
-            for value, most in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
-                numbers, last = analysis.of(value), analysis.of(most)
-                if numbers is not None and last is not None and last.uniform and numbers.coef == (ONE,):
-                    free, bounds = numbers, ((), (last.const - numbers.const + ONE,))
-        case _:
-            pass
-    return (free, bounds) if free is not None and free.pure_affine else None
 
 
 def _new(

@@ -61,6 +61,13 @@ for k in range(0, tl.cdiv(K, BK)):
     acc = tl.dot(x, y, acc)
     MOVE"""
 WRAPPED = MODULO.format(rows="(om % M)", columns="(on % N)")
+HELD_BACK = """\
+for k in range(0, tl.cdiv(K, BK)):
+    kk = k * BK + ok
+    safe = tl.minimum(kk, K - 1)
+    x = tl.load(a + om[:, None] * K + safe[None, :], mask=(om[:, None] < M) & (kk < {last})[None, :], other=0.0)
+    y = tl.load(b + safe[:, None] * N + on[None, :], mask=(kk < {last})[:, None] & (on[None, :] < N), other=0.0)
+    acc = tl.dot(x, y, acc)"""
 
 SPELLINGS = (
     Pattern(1, "pointers advance", STEP, product),
@@ -187,6 +194,13 @@ REMAINDERS = (
         "held back by `minimum`",
         MODULO.format(rows="tl.minimum(om, M - 1)", columns="tl.minimum(on, N - 1)"),
         product,
+    ),
+    Pattern(5, "lanes of K held back, and masked", HELD_BACK.format(last="K"), product),
+    Pattern(
+        5,
+        "lanes of K held back, and masked one lane later",
+        HELD_BACK.format(last="K + 1"),
+        lambda d: product(d) + over(d, slice(K - 1, K)),
     ),
 )
 _BT = random_array([N, K], "fp16", 5)

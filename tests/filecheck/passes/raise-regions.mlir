@@ -265,3 +265,37 @@ func.func @chosen_over_both(%p: !tl.ptr<f32>, %m: tensor<8x4xi1>) -> tensor<8x4x
   %x = tl.load %b mask(%m : tensor<8x4xi1>) : tensor<8x4x!tl.ptr<f32>> -> tensor<8x4xf32>
   func.return %x : tensor<8x4xf32>
 }
+
+// Changes: a number that is held back on lanes that the mask leaves out anyway is affine.
+// CHECK-LABEL: func.func @held_back
+// CHECK: ahbm.region %p{{.*}} {axes = ["affine"]}
+func.func @held_back(%p: !tl.ptr<f32>, %n: i32) -> tensor<8xf32> {
+  %o = tl.make_range {start = 0 : i32, end = 8 : i32} : tensor<8xi32>
+  %one = arith.constant 1 : i32
+  %last = arith.subi %n, %one : i32
+  %most = tl.splat %last : i32 -> tensor<8xi32>
+  %held = arith.minsi %o, %most : tensor<8xi32>
+  %b = tl.splat %p : !tl.ptr<f32> -> tensor<8x!tl.ptr<f32>>
+  %q = tl.addptr %b, %held : tensor<8x!tl.ptr<f32>>, tensor<8xi32> -> tensor<8x!tl.ptr<f32>>
+  %l = tl.splat %n : i32 -> tensor<8xi32>
+  %m = tl.cmp "slt", %o, %l : tensor<8xi32>, tensor<8xi32> -> tensor<8xi1>
+  %x = tl.load %q mask(%m : tensor<8xi1>) : tensor<8x!tl.ptr<f32>> -> tensor<8xf32>
+  func.return %x : tensor<8xf32>
+}
+
+// Leaves alone: here the mask keeps a lane on which it is held back.
+// CHECK-LABEL: func.func @held_back_later
+// CHECK: ahbm.region %p{{.*}} {axes = ["indexed"]}
+func.func @held_back_later(%p: !tl.ptr<f32>, %n: i32) -> tensor<8xf32> {
+  %o = tl.make_range {start = 0 : i32, end = 8 : i32} : tensor<8xi32>
+  %one = arith.constant 1 : i32
+  %last = arith.subi %n, %one : i32
+  %most = tl.splat %last : i32 -> tensor<8xi32>
+  %held = arith.minsi %o, %most : tensor<8xi32>
+  %b = tl.splat %p : !tl.ptr<f32> -> tensor<8x!tl.ptr<f32>>
+  %q = tl.addptr %b, %held : tensor<8x!tl.ptr<f32>>, tensor<8xi32> -> tensor<8x!tl.ptr<f32>>
+  %l = tl.splat %n : i32 -> tensor<8xi32>
+  %m = tl.cmp "sle", %o, %l : tensor<8xi32>, tensor<8xi32> -> tensor<8xi1>
+  %x = tl.load %q mask(%m : tensor<8xi1>) : tensor<8x!tl.ptr<f32>> -> tensor<8xf32>
+  func.return %x : tensor<8xf32>
+}
