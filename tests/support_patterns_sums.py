@@ -82,6 +82,17 @@ SUMS = (
     ),
     Pattern(
         12,
+        "the product scaled by rows that the step loads",
+        STEP.replace(
+            "acc = tl.dot(A[...], B[...], acc)",
+            "s = tl.load(t + (om + k) % 5).to(tl.float32)\n    acc += tl.dot(A[...], B[...]) * s[:, None]",
+        ),
+        lambda d: sum(
+            (blocks(d, [n]) * d["t"][(np.arange(M) + n) % 5][:, None] for n in range(5)), np.zeros((M, N), np.float32)
+        ),
+    ),
+    Pattern(
+        12,
         "the product taken off",
         STEP.replace("acc = tl.dot(A[...], B[...], acc)", "acc -= tl.dot(A[...], B[...])"),
         lambda d: -product(d),
@@ -204,6 +215,13 @@ for k in range(0, tl.cdiv(K, BK * S)):
         "blocks that overlap",
         f"for k in range(0, K, BK // 2):\n{FROM_KK}",
         lambda d: sum((over(d, slice(8 * n, min(8 * n + 16, K))) for n in range(9)), np.zeros((M, N), np.float32)),
+    ),
+    Pattern(
+        14,
+        "blocks by a remainder, as in stream-K",
+        "for step in range(2, 2 + tl.cdiv(K, BK)):\n    kk = step % tl.cdiv(K, BK) * BK + ok\n"
+        "    acc = tl.dot(A[kk], B[kk], acc)",
+        product,
     ),
     Pattern(14, "a block that is no divisor of K", STEP, product, constants={"BK": 32}),
     Pattern(
