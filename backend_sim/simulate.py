@@ -22,7 +22,7 @@ from .engine.commands import NextProgram
 from .engine.execute import PeWork, execute
 from .engine.pe_cpu import Commands
 from .engine.records import Log
-from .engine.run_pe import Work
+from .engine.run_pe import OverLimitError, Work
 from .engine.values import PeValues, execute_all
 from .launch import Launch
 from .launch import Program as ProgramId
@@ -78,10 +78,31 @@ def simulate(
     does not fit, leaves its tensor or never ends.
     """
     with single_threaded():
-        return _simulate(launches, values, exact, partial, links)
+        return _simulate(launches, values, _How(exact, partial, links))
 
 
-def _simulate(launches: Sequence[Launch], values: bool, exact: bool, partial: bool, links: bool) -> Execution:
+def latency_within(launch: Launch, limit_ps: int | None) -> int | None:
+    """The latency of a launch alone, in ps; None where it is found to be more than `limit_ps`. Raises as `simulate`."""
+    try:
+        return _simulate([launch], False, _How(limit=limit_ps, in_full=False)).latency_ps
+    except OverLimitError:
+        return None
+
+
+@dataclass(frozen=True)
+class _How:
+    """The options of `simulate`. Behind `limit` ps nothing matters; without `in_full` values are computed only as
+    far as timing reads them, and none are left.
+    """
+
+    exact: bool = False
+    partial: bool = False
+    links: bool = False
+    limit: int | None = None
+    in_full: bool = True
+
+
+def _simulate(launches: Sequence[Launch], values: bool, how: _How) -> Execution:
     machine = launches[0].machine
     assert all(launch.machine is machine for launch in launches), "launches of one simulation share a machine"
     memory = Memory(machine, _tensors(launches))
@@ -111,32 +132,38 @@ def _simulate(launches: Sequence[Launch], values: bool, exact: bool, partial: bo
         told.append({"kernel": launch.name, "grid": list(launch.grid), "start": start, "program": _hash(launch)})
         told[-1]["programs"] = sum(map(len, launch.programs.values()))
         try:
+            options = {"exact": how.exact, "logs_links": how.links}
             now, handled = execute(
-                machine, index, start, work, sites, log, numbers, exact=exact, again=again, logs_links=links
+                machine, index, start, work, sites, log, numbers, again=again, limit=how.limit, **options
             )
             events += handled
             told[-1]["end"] = now
             began = time.perf_counter()
-            execute_all([w.values for w in work.values() if w.values is not None])
+            if how.in_full:
+                execute_all([w.values for w in work.values() if w.values is not None])
             values_s += time.perf_counter() - began
         except KeyboardInterrupt:
-            if not partial:
+            if not how.partial:
                 raise
             interrupted = True
             break
-    header = {
-        "schema": SCHEMA_VERSION,
-        "machine": machine.name,
-        "machine_hash": _machine_hash(machine),
-        "launches": told,
-        "links": list(log.links),
-    }
-    oplog = log.build(header, sites)
+    oplog = log.build(_header(machine, told, log), sites)
     if interrupted:
         told[-1].setdefault("end", max(oplog.latency_ps, now))
         return Execution(oplog, {}, (), False, events, values_s, _interrupted(launches, oplog))
+    valued = valued and how.in_full
     contents, differing = memory.arrays() if valued else ({}, ())
     return Execution(oplog, contents, differing, valued, events, values_s)
+
+
+def _header(machine: Machine, launches: Sequence[Mapping[str, Any]], log: Log) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA_VERSION,
+        "machine": machine.name,
+        "machine_hash": _machine_hash(machine),
+        "launches": launches,
+        "links": list(log.links),
+    }
 
 
 def _interrupted(launches: Sequence[Launch], log: OpLog) -> str:

@@ -13,7 +13,9 @@ from xdsl.ir import Attribute, Operation
 
 from .errors import Place, place_of
 
-Subject = Literal["dot", "load", "store", "recipe", "composite", "operand", "epilogue", "tail", "loop", "program"]
+Subject = Literal[
+    "dot", "load", "store", "recipe", "composite", "operand", "epilogue", "tail", "loop", "program", "kernel"
+]
 
 ATTRIBUTE = "ahbm.remarks"
 

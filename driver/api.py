@@ -17,6 +17,7 @@ from ..dialects.errors import AhbmcError, Sources, fail, render
 from ..dialects.text import print_module
 from ..passes import PIPELINE_TEXT
 from .call import Call, run_call
+from .forms import settled
 from .kernels import Kernel, find_kernel, kernel_names
 from .live import LiveText
 from .lowering import Level, Request, compile_request
@@ -220,7 +221,7 @@ def compile(
         sources.add(PIPELINE_TEXT, pipeline or "")
         if Path(target).suffix in (".yaml", ".yml"):
             requests = prepare(load_workload(target, _overrides(set), sources), machine, pipeline).requests
-            return "// -----\n".join(print_module(compile_request(r, emit).module) for r in requests)
+            return "// -----\n".join(print_module(compile_request(settled(r), emit).module) for r in requests)
         path, name = split_kernel(str(target), None, Path())
         machine_set = tuple(text.removeprefix("machine.") for text in _overrides(set))
         handle: KernelHandle = getattr(load(path), name)

@@ -72,6 +72,7 @@ def run_call(call: Call, sources: Sources) -> Result:
         bound.values,
         sharers=bound.sharers(machine),
         programs=bound.programs_per_pe,
+        launch=bound,
     )
     compiled = compile_all([request])
     values = not options.get("timing_only", False)

@@ -15,6 +15,7 @@ from ..frontend.values import HostValue
 from ..passes import PIPELINE_TEXT
 from .command_kernels import SUFFIX, type_name
 from .command_line import word_place
+from .forms import settled
 from .kernels import find_kernel, kernel_names
 from .lowering import Request, compile_request
 from .output import write
@@ -36,7 +37,7 @@ def command(arguments: argparse.Namespace) -> int:
                 "--arg and --const are for kernels; a workload has its own", place, hint="use --set args.N=VALUE"
             )
         workload = load(arguments.input, arguments.set, sources)
-        requests = prepare(workload, arguments.machine, arguments.pipeline).requests
+        requests = tuple(map(settled, prepare(workload, arguments.machine, arguments.pipeline).requests))
     else:
         requests = (request_of_kernel(arguments, sources),)
     texts = [print_module(compile_request(r, arguments.emit).module, locations=arguments.debuginfo) for r in requests]

@@ -17,6 +17,7 @@ from ..backend_sim.target.machine import Machine
 from ..dialects.programs import scratch_bytes
 from ..dialects.remarks import Remark, remarks
 from .compile_cache import compiled
+from .forms import fastest, is_open
 from .launches import BoundLaunch
 from .lowering import Compiled, Request
 from .progress import step
@@ -55,9 +56,9 @@ class Executed:
 
 
 def compile_all(requests: Sequence[Request]) -> tuple[Compiled, ...]:
-    """Every request compiled down to `pe`; equal ones once."""
+    """Every request compiled down to `pe`; equal ones once, open ones in their fastest form."""
     with step("compiling"):
-        return tuple(compiled(request) for request in requests)
+        return tuple(fastest(request) if is_open(request) else compiled(request) for request in requests)
 
 
 def reads_memory(compiled: Sequence[Compiled]) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeAlias
 
 from ..backend_sim import memory
@@ -43,6 +44,9 @@ class BoundLaunch:
     place: Place | None = None  # where the user asked for the launch
     lookup: Lookup | None = None  # every argument and constant by name, also those that the kernel does not take
     useful_macs: int | None = None  # multiply-adds that the result needs, where the workload says so
+    with_contents: Callable[[], BoundLaunch] | None = (
+        None  # the same with what its tensors hold at first, if they do not
+    )
 
     def sharers(self, machine: Machine) -> dict[str, int]:
         """How many PEs of the launch share each slice of a tensor, by parameter."""
@@ -83,6 +87,12 @@ def bind_all(workload: Workload, machine: Machine, kernels: Sequence[Kernel], *,
     if faults:
         raise AhbmcError(*dict.fromkeys(faults))
     memory.Memory(machine, list(dict.fromkeys(t for b in bound for t in b.tensors)))
+    if not values:
+
+        def filled(number: int) -> BoundLaunch:
+            return bind_all(workload, machine, kernels, values=True).launches[number]
+
+        bound = [replace(each, with_contents=partial(filled, i)) for i, each in enumerate(bound)]
     return Bindings(tuple(bound), binder.top())
 
 

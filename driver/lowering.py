@@ -8,22 +8,26 @@ and, on the arguments of the function, values, sizes and how many PEs share a sl
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FloatAttr, IntegerAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute
+from xdsl.passes import ModulePass
 
 from ..backend_sim.memory import Tensor
-from ..dialects.errors import Place, fail
+from ..dialects.errors import AhbmcError, Place, fail
 from ..dialects.programs import PROGRAMS_ATTRIBUTE
+from ..dialects.text import new_context
+from ..dialects.verify import verify
 from ..frontend import compile_kernel
 from ..passes import build_pipeline, run_pipeline
 from .command_kernels import find_function, passes_for
 from .kernel_files import find_import
 from .kernels import Kernel
+from .launches import BoundLaunch
 from .workload_schema import Constant, Options, OptionValue
 from .writes import written_arguments
 
@@ -36,7 +40,8 @@ class Request:
     """What to compile: a kernel with types and constants, for a machine, through a pipeline.
 
     `facts` are values of scalar arguments and tensors of pointer arguments, where a launch knows them; `sharers` says
-    how many of its PEs share each slice of a tensor, `programs` how many programs its busiest PE has.
+    how many of its PEs share each slice of a tensor, `programs` how many programs its busiest PE has. `launch` is the
+    launch itself, on which `auto` tries its forms (`forms.py`).
     """
 
     kernel: Kernel
@@ -50,6 +55,7 @@ class Request:
     pipeline_place: Place | None = None
     sharers: Mapping[str, int] = field(default_factory=dict[str, int])
     programs: int = 1
+    launch: BoundLaunch | None = None
 
 
 @dataclass(frozen=True)
@@ -89,6 +95,41 @@ def compile_request(request: Request, level: Level = "pe") -> Compiled:
             passes = passes[: names.index(_FIRST_OF_PE)] if _FIRST_OF_PE in names else passes
         run_pipeline(module, passes, verify=False)
     return Compiled(module, writes, time.perf_counter() - start)
+
+
+def compile_branches(request: Request, pipelines: Sequence[str]) -> dict[str, Compiled | AhbmcError]:
+    """The request under each of some pipelines, or the error that it ends with, in their order. A pass that they begin
+    with in common runs once.
+    """
+    start, kernel, context = time.perf_counter(), request.kernel, new_context()
+    module, found = front(request), dict[str, ModuleOp | AhbmcError]()
+    verify(module)
+    names = list(request.signature)
+    writes = tuple(names[i] for i in written_arguments(function_of(module)))
+
+    def branch(module: ModuleOp, todo: Mapping[str, Sequence[ModulePass]]) -> None:
+        following: dict[ModulePass | None, dict[str, Sequence[ModulePass]]] = {}
+        for name, passes in todo.items():
+            following.setdefault(passes[0] if passes else None, {})[name] = passes[1:]
+        for number, (each, rest) in enumerate(following.items(), 1):
+            own = module.clone() if number < len(following) else module
+            try:
+                if each is not None:
+                    each.apply(context, own)
+                    branch(own, rest)
+                else:
+                    verify(own)
+                    found.update(dict.fromkeys(rest, own))
+            except AhbmcError as error:
+                found.update(dict.fromkeys(rest, error))
+
+    passes = {name: build_pipeline(name, request.options, request.pipeline_place) for name in pipelines}
+    branch(module, {n: passes_for(p) if kernel.is_commands else p for n, p in passes.items()})
+    seconds = time.perf_counter() - start
+    return {
+        name: made if isinstance(made := found[name], AhbmcError) else Compiled(made, writes, seconds)
+        for name in pipelines
+    }
 
 
 def front(request: Request) -> ModuleOp:

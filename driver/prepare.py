@@ -62,6 +62,7 @@ def prepare(workload: Workload, machine: str | None, pipeline: str | None) -> Pr
             None if pipeline is not None else workload.node(launch, "pipeline").place,
             each.sharers(target),
             each.programs_per_pe,
+            each,
         )
         for each, launch in zip(bindings.launches, workload.launches, strict=True)
     )

@@ -13,6 +13,7 @@ from ..backend_sim.analysis.trace import write_trace
 from ..backend_sim.numerics.dtypes import Array
 from ..backend_sim.oplog import OpLog
 from ..dialects.text import print_module
+from .forms import settled
 from .lowering import Level, Request, compile_request
 from .run import Outcome
 
@@ -58,7 +59,7 @@ class Result:
 
     def ir(self, level: Level = "pe") -> str:
         """The IR of the kernels at a level: `tl`, `ahbm` or `pe`."""
-        return "// -----\n".join(print_module(compile_request(r, level).module) for r in self._requests)
+        return "// -----\n".join(print_module(compile_request(settled(r), level).module) for r in self._requests)
 
     def write_trace(self, path: str | Path) -> None:
         """Write a trace that Perfetto opens."""

@@ -163,7 +163,7 @@ def _ablation(plan: Plan, trials: dict[str, Trials], sources: Sources) -> Study:
     if chosen is None:
         message = "the launches of this workload have several pipelines; --ablate studies one"
         raise fail(message, word_place(sources, "--ablate"), hint="name one: --pipelines auto")
-    passes = single_passes(chosen)
+    passes = single_passes(trials[entry.file].form(chosen, settings))
     with counted("runs", 3 * len(passes)) as advance:
         ablation = ablate(Passes(trials[entry.file], passes, settings, advance))
     whole = Variant(chosen, point.settings, ablation.whole.measured, workload=entry.name, point=point.name)

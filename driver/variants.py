@@ -21,6 +21,7 @@ from ..dialects.errors import AhbmcError, Place, Sources, fail
 from .command_key import command_key
 from .command_line import word_place
 from .execution import compile_all
+from .forms import AUTO, settled
 from .outermost import caught
 from .prepare import Prepared, prepare
 from .run import run_compiled
@@ -161,6 +162,14 @@ class Trials:
         """The pipeline that the workload names; None if its launches have several."""
         named = {request.pipeline for request in self.prepared(settings).requests}
         return named.pop() if len(named) == 1 else None
+
+    def form(self, pipeline: str, settings: tuple[str, ...] = ()) -> str:
+        """The pipeline whose passes run under the name `auto`, where all launches come to the same; else as it is."""
+        if pipeline != AUTO:
+            return pipeline
+        requests = [replace(r, pipeline=AUTO, pipeline_place=None) for r in self.prepared(settings).requests]
+        forms = {settled(request).pipeline for request in requests}
+        return forms.pop() if len(forms) == 1 else AUTO
 
     def run(self, pipeline: str | None, settings: tuple[str, ...] = ()) -> Variant:
         """Run a variant; without `pipeline` each launch takes that of the file."""

@@ -121,6 +121,7 @@ ABOUT: dict[str, str] = {
     "composite": "GEMMs over all of K as composites, with what follows them lane by lane",
     "fused": "as composite, and a recipe before a GEMM joins its composite",
     "pipelined": "as fused, and iterations of a loop overlap",
-    "auto": "as pipelined, but composites only where the cost model finds them cheaper than single ops; the default",
+    "auto": "as pipelined, but composites only where the cost model finds them cheaper than single ops; where the "
+    "launch is known, every named pipeline is tried on it and the fastest runs; the default",
 }
 """Each pipeline in a line."""

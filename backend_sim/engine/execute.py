@@ -59,6 +59,7 @@ class Run:
     numbers: dict[int, int]
     exact: bool
     logs_links: bool
+    limit: int | None
 
 
 @dataclass
@@ -84,9 +85,8 @@ class Together:
             if todo.values is not None:
                 todo.values.restart()
             pe = Pe(self.network, number, exact=of.exact)
-            run = PeRun(
-                pe, name, of.launch, of.start, todo.works, of.sites, self.log, several, todo.values, done, not of.exact
-            )
+            parts = (of.sites, self.log, several, todo.values, done, not of.exact, of.limit)
+            run = PeRun(pe, name, of.launch, of.start, todo.works, *parts)
             self.runs.append(run)
             clock.process(pe_process(clock, run.run()))
         if several is not None and not of.exact:
@@ -118,18 +118,19 @@ def execute(
     exact: bool = False,
     again: bool = True,
     logs_links: bool = False,
+    limit: int | None = None,
 ) -> tuple[int, int]:
     """Run a launch whose PE_CPUs start at `start`; returns (when its last command has ended, events).
 
     `numbers` are the issue numbers that the PEs have got to; they are brought up to date. `exact`: every program, every
     tile and every packet is simulated by itself, which takes longer and gives the same times. `again`: a PE may run
     again from the start; not so where running it has changed memory. `logs_links`: the op-log says when links were
-    taken. Raises AhbmcError `deadlock` where a PE cannot go on.
+    taken. Raises AhbmcError `deadlock` where a PE cannot go on, OverLimitError where one is not done at `limit`.
     """
     numbers = {} if numbers is None else numbers
     followers = {} if exact or logs_links else cubes_that_follow(machine, work)
     leading = {pe: todo for pe, todo in work.items() if pe not in followers}
-    run = Run(machine, launch, start, leading, sites, log, numbers, exact, logs_links)
+    run = Run(machine, launch, start, leading, sites, log, numbers, exact, logs_links, limit)
     groups = _together_at_first(run, again)
     try:
         for group in groups:

@@ -39,11 +39,15 @@ class Ran:
     pattern: Pattern
 
 
+class OverLimitError(Exception):
+    """A PE is not done at the time up to which a run is of interest."""
+
+
 @dataclass
 class PeRun:
     """Runs the programs of a PE. `island` is there if other PEs run with it; if not, alike programs run alike.
 
-    `replay` false: each program is simulated, whatever it is like.
+    `replay` false: each program is simulated, whatever it is like. Raises OverLimitError behind `limit`.
     """
 
     pe: Pe
@@ -57,6 +61,7 @@ class PeRun:
     values: PeValues | None
     number: int = 0
     replay: bool = True
+    limit: int | None = None
     index: int = 0
     keys: Sequence[Any] = ()
     patterns: list[Pattern] = field(default_factory=list[Pattern])
@@ -97,6 +102,8 @@ class PeRun:
                 elif key is not None:
                     self._seen[key] = ran
             self.index += 1
+            if self.limit is not None and self.finished_at > self.limit:
+                raise OverLimitError
 
     def again(self, index: int, ran: Ran, later: int) -> None:
         """Enter a program that ran as another did, that much later."""

@@ -19,6 +19,7 @@ args:
   c_ptr: {{shape: [4096], dtype: fp32}}
   n_elements: 4096
 const: {{BLOCK_SIZE: 512}}
+pipeline: pipelined
 options: {{overlap-programs: {{programs: 2}}}}
 grid: [8]
 check: {{c_ptr: {{reference: a_ptr + b_ptr}}}}

@@ -26,6 +26,7 @@ args:
   n: 256
 const: {BLOCK: 64}
 grid: [4]
+pipeline: pipelined
 check: {o: {reference: x + x}}
 """
 
