@@ -1,7 +1,7 @@
 """The op-log: everything that leaves the engine, as columns of 64-bit integers. Reports, traces and pictures are
 views of it.
 
-Times are integer picoseconds, sizes integer bytes. There are five tables.
+Times are integer picoseconds, sizes integer bytes. These are the tables.
 
 `sites` (tuple of `Site`): a command op of a lowered function: its kind, its text, the place of kernel text it is from.
 
@@ -9,7 +9,7 @@ Times are integer picoseconds, sizes integer bytes. There are five tables.
 then time; rows of one PE never overlap.
     launch       index into the header's `launches`
     pe           machine-wide PE number: sip * cubes * pes + cube * pes + pe
-    program      number in the launch grid: x + X * (y + Y * z); of several, the first one's
+    program      number in the launch grid: x + X * (y + Y * z); of several, the first one's (`turns` has all)
     start        absolute time at which PE_CPU takes the program up
     end          absolute time at which its last command has ended
     first, rows  its records are rows [first, first + rows) of `records`. Programs that differ in nothing but addresses
@@ -17,6 +17,11 @@ then time; rows of one PE never overlap.
     number       issue number, within the PE, of its first command: (pe, number + i) names the i-th command instance
     shift        its slices are those of its records that many PEs further on: of a program on another cube that does
                  there what the program does whose rows it shares
+
+`turns`: one program. Ordered by row, then in the order in which PE_CPU took them up.
+    row          row of `programs` that it belongs to
+    program      number in the launch grid
+    first        its first record, a row of `records`: those up to the `first` of the next one in the row are its own
 
 `records`: one command instance. Times count from the `start` of its program.
     site         index into `sites`
@@ -78,7 +83,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 Ints = npt.NDArray[np.int64]
 Table = Mapping[str, Ints]
@@ -104,6 +109,7 @@ ENGINES = ("pe_cpu", "dma_read", "dma_write", "fetch", "gemm", "math", "store", 
 EXCLUSIVE = ("pe_cpu", "gemm", "math", "noc")  # engines whose servers hold one service at a time
 
 PROGRAM_COLUMNS = ("launch", "pe", "program", "start", "end", "first", "rows", "number", "shift")
+TURN_COLUMNS = ("row", "program", "first")
 RECORD_COLUMNS = (
     "site",
     "issue_start",
@@ -125,6 +131,7 @@ LOAD_COLUMNS = ("record", "link", "ps")
 RUN_COLUMNS = ("record", "engine", "unit", "start", "service", "period", "count")
 TABLES: Mapping[str, tuple[str, ...]] = {
     "programs": PROGRAM_COLUMNS,
+    "turns": TURN_COLUMNS,
     "records": RECORD_COLUMNS,
     "segments": SEGMENT_COLUMNS,
     "runs": RUN_COLUMNS,
@@ -156,6 +163,7 @@ class OpLog:
     header: Mapping[str, Any]
     sites: tuple[Site, ...]
     programs: Table
+    turns: Table
     records: Table
     segments: Table
     runs: Table
@@ -170,8 +178,7 @@ class OpLog:
     @property
     def program_count(self) -> int:
         """How many programs there were, each by itself."""
-        launches = self.header.get("launches", ())
-        return sum(launch["programs"] for launch in launches) if launches else len(self.programs["pe"])
+        return len(self.turns["program"])
 
     @property
     def links(self) -> tuple[str, ...]:
@@ -207,6 +214,13 @@ class OpLog:
         for row, (first, rows, start) in enumerate(zip(*columns, strict=True)):
             for record in range(first, first + rows):
                 yield row, record, start
+
+    def programs_of(self, row: Ints, record: Ints) -> Ints:
+        """The numbers in their grids of the programs that command instances belong to, each given by its row of
+        `programs` and its row of `records`."""
+        size = len(self.records["site"]) + 1
+        begins = self.turns["row"] * size + self.turns["first"]
+        return self.turns["program"][np.searchsorted(begins, row * size + record, "right") - 1]
 
     def hash(self) -> str:
         """SHA-256 of all tables: equal if and only if two simulations gave the same op-log."""

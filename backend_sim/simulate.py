@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from io import StringIO
 from itertools import islice
@@ -13,12 +13,8 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.printer import Printer
 
-from ..dialects import ahbm
-from ..dialects.programs import overlapping, scratch_bytes
-from .engine.commands import NextProgram
 from .engine.execute import PeWork, execute
 from .engine.pe_cpu import Commands
 from .engine.records import Log
@@ -35,6 +31,7 @@ from .oplog import SCHEMA_VERSION, OpLog, Site
 from .program.alike import key_of, slices_of
 from .program.lanes import FEWEST
 from .program.program import Program
+from .program.turns import apart, at_once, grouped, in_turn
 from .target.machine import Machine
 from .target.quantities import Bytes
 
@@ -111,7 +108,7 @@ def _simulate(launches: Sequence[Launch], values: bool, how: _How) -> Execution:
     sites: list[Site] = []
     for launch in launches:
         programs.append(Program(launch, memory, len(sites)))
-        others.append(_apart(programs[-1], memory, len(sites)))
+        others.append(apart(programs[-1], memory, len(sites)))
         sites += programs[-1].sites
     valued = values or any(program.reads_values for program in programs)
     log, device, numbers = Log(), Device(), dict[int, int]()
@@ -121,13 +118,16 @@ def _simulate(launches: Sequence[Launch], values: bool, how: _How) -> Execution:
     for index, program in enumerate(programs):
         launch, start = program.launch, now
         work: dict[int, PeWork] = {}
+        slices = {pe: program.view(pe).owners_of(_arguments(launch)) for pe in launch.programs}
+        sizes = at_once(program, slices)
         for pe in sorted(launch.programs):
             pe_values = None
             if valued:
                 if pe not in scratches:
                     scratches[pe] = PeMemory(_scratch(machine), memory.space(pe))
                 pe_values = PeValues(pe, scratches[pe], device, eager=program.waits_for_others)
-            work[pe] = _work((program, others[index]), pe, launch.programs[pe], pe_values)
+            groups = grouped(launch.programs[pe], sizes[pe])
+            work[pe] = _work((program, others[index]), pe, groups, slices[pe], pe_values)
         again = not program.reads_values
         told.append({"kernel": launch.name, "grid": list(launch.grid), "start": start, "program": _hash(launch)})
         told[-1]["programs"] = sum(map(len, launch.programs.values()))
@@ -170,8 +170,7 @@ def _interrupted(launches: Sequence[Launch], log: OpLog) -> str:
     """How far the last launch of the log had come."""
     index = len(log.header["launches"]) - 1
     launch = launches[index]
-    pes, size = log.programs["pe"][log.programs["launch"] == index].tolist(), overlapping(launch.function)
-    ended = sum(min(pes.count(pe) * size, len(ids)) for pe, ids in launch.programs.items())
+    ended = int((log.programs["launch"][log.turns["row"]] == index).sum())
     programs = sum(map(len, launch.programs.values()))
     return (
         f"interrupted in launch {index + 1} of {len(launches)} ({launch.name}), of which {ended:,} of {programs:,}"
@@ -193,66 +192,45 @@ def _scratch(machine: Machine) -> Array:
     return np.full(machine.pe.tcm.scratch_bytes, 0xFF, np.uint8)
 
 
-def _apart(program: Program, memory: Memory, first_site: int) -> Program:
-    """The kernel with its buffers in the other half of the scratch, if its programs overlap and both halves have room;
-    else as it is.
-    """
-    launch = program.launch
-    by, room = scratch_bytes(launch.function), launch.machine.pe.tcm.scratch_bytes
-    if overlapping(launch.function) == 1 or by is None or 2 * by > room or program.reads_values:
-        return program
-    function = launch.function.clone()
-    for op in function.walk():
-        if isinstance(op, ahbm.AllocOp) and op.offset is not None:
-            op.properties["offset"] = IntegerAttr(op.offset.value.data + by, i64)
-    return Program(replace(launch, function=function), memory, first_site)
-
-
-def _work(turns: tuple[Program, Program], pe: int, ids: Sequence[ProgramId], values: PeValues | None) -> PeWork:
-    """The programs of a PE, the slices (by owner) that they may touch, and what is known of them."""
+def _work(
+    turns: tuple[Program, Program],
+    pe: int,
+    groups: Sequence[Sequence[ProgramId]],
+    slices: Collection[int],
+    values: PeValues | None,
+) -> PeWork:
+    """The programs of a PE, in groups that it takes up at once, the slices (by owner) that they may touch, and what is
+    known of them."""
     program = turns[0]
-    launch, view = program.launch, program.view(pe)
-    slices = view.owners_of(_arguments(launch))
-    size = 1 if program.reads_values else overlapping(launch.function)
-    groups = [ids[first : first + size] for first in range(0, len(ids), size)]
+    launch = program.launch
     commands = [
-        partial(_in_turn, [partial(turns[n % 2].commands, number, pe) for n, number in enumerate(group)])
+        partial(in_turn, [partial(turns[n % 2].commands, number, pe) for n, number in enumerate(group)])
         for group in groups
     ]
-    numbers = [launch.number(group[0]) for group in groups]
+    numbers = [tuple([launch.number(each) for each in group]) for group in groups]
     if program.reads_values:
         # What reads values is only like itself.
         return PeWork([Work(n, c) for n, c in zip(numbers, commands, strict=True)], slices, values)
+    ids = [each for group in groups for each in group]
     known = _few(launch.machine, pe, numbers, commands, values) if len(ids) < FEWEST else None
     if known is not None:
         return known
-    alike = program.lanes.alike(program.arguments, ids, view)
+    alike = program.lanes.alike(program.arguments, ids, program.view(pe))
     if alike is None:
         keys = [partial(_key, c) for c in commands]
         works = [Work(n, c, k) for n, c, k in zip(numbers, commands, keys, strict=True)]
         return PeWork(works, slices, values, certain=len(slices) == 1)
     classes: dict[tuple[int, ...], int] = {}
-    keys = [classes.setdefault(key, len(classes)) for key in _grouped(alike.classes, size)]
+    each = iter(alike.classes)
+    keys = [classes.setdefault(tuple(islice(each, len(group))), len(classes)) for group in groups]
     works = [Work(n, c, k) for n, c, k in zip(numbers, commands, keys, strict=True)]
     return PeWork(works, alike.slices, values, certain=True)
-
-
-def _grouped(classes: Sequence[int], size: int) -> list[tuple[int, ...]]:
-    return [tuple(classes[first : first + size]) for first in range(0, len(classes), size)]
-
-
-def _in_turn(commands: Sequence[Callable[[], Commands]]) -> Commands:
-    """The commands of programs that overlap: PE_CPU goes on from one to the next."""
-    for number, each in enumerate(commands):
-        if number:
-            yield NextProgram()
-        yield from each()
 
 
 def _few(
     machine: Machine,
     pe: int,
-    numbers: Sequence[int],
+    numbers: Sequence[tuple[int, ...]],
     commands: Sequence[Callable[[], Commands]],
     values: PeValues | None,
 ) -> PeWork | None:

@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation
 
 OVERLAP_ATTRIBUTE = "ahbm.overlap"
-"""Attribute of a function: how many of its programs a PE takes up at once, one if it is not there."""
+"""Attribute of a function: its programs overlap. A number says how many a PE takes up at once."""
 
 PROGRAMS_ATTRIBUTE = "ahbm.programs"
 """Attribute of a function, a fact of its launch: how many programs the busiest PE has, one if it is not there."""
@@ -25,14 +25,19 @@ def kernel_of(op: Operation) -> func.FuncOp:
     return at
 
 
-def overlapping(function: func.FuncOp) -> int:
-    """How many programs of a kernel a PE takes up at once."""
-    return _number(function, OVERLAP_ATTRIBUTE) or 1
+def overlap(function: func.FuncOp) -> int | None:
+    """How many programs of a kernel a PE takes up at once: 1 if they do not overlap, None if nothing says how many."""
+    return _number(function, OVERLAP_ATTRIBUTE) if OVERLAP_ATTRIBUTE in function.attributes else 1
 
 
 def programs_per_pe(function: func.FuncOp) -> int:
     """How many programs of a launch the busiest PE has, as far as that is known."""
     return _number(function, PROGRAMS_ATTRIBUTE) or 1
+
+
+def next_overlaps(function: func.FuncOp) -> bool:
+    """Whether another program of the kernel may run beside the end of one."""
+    return overlap(function) != 1 and _number(function, PROGRAMS_ATTRIBUTE) != 1
 
 
 def scratch_bytes(function: func.FuncOp) -> int | None:

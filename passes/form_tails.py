@@ -20,7 +20,7 @@ from ..dialects import tl
 from ..dialects.ahbm.commands import DMA_BYTES
 from ..dialects.ahbm.math import MATH_BYTES
 from ..dialects.ahbm.types import HANDLE_BYTES
-from ..dialects.programs import kernel_of, overlapping
+from ..dialects.programs import kernel_of, next_overlaps
 from ..dialects.remarks import remark
 from ..dialects.shapes import element_bytes, element_of, shape_of
 from .commands.math_kinds import is_lane_by_lane, math_kind
@@ -159,7 +159,7 @@ def _single_ps(tail: list[Operation], machine: Machine) -> int:
     sched, store = machine.pe.sched, tail[-1]
     assert isinstance(store, tl.StoreRegionOp)
     total = issue_ps(machine, DMA_BYTES, composite=False) + sched.entry_dma_ps
-    if isinstance(store.parent_op(), scf.ForOp | scf.WhileOp) or overlapping(kernel_of(store)) > 1:
+    if isinstance(store.parent_op(), scf.ForOp | scf.WhileOp) or next_overlaps(kernel_of(store)):
         size = prod(shape_of(store.value.type)) * element_bytes(element_of(store.value.type))
         total += dma_write_ps(machine, size) - service_ps(size, machine.hbm.slice_gb_per_s)
     for op in tail:

@@ -148,7 +148,7 @@ def run(
     for pe, todo in given.items():
         texts = [repr(p) for p in todo]
         classes = [texts.index(text) if keys else None for text in texts]
-        works = [Work(i, partial(_given, p), key) for i, (p, key) in enumerate(zip(todo, classes, strict=True))]
+        works = [Work((i,), partial(_given, p), key) for i, (p, key) in enumerate(zip(todo, classes, strict=True))]
         work[pe] = PeWork(works, (slices or {}).get(pe, (0,)), certain=certain)
     execute(machine, 0, 0, work, SITES, log, exact=exact)
     built = log.build({}, SITES)

@@ -65,24 +65,37 @@ class _Writer:
         self.records = {name: column.tolist() for name, column in log.records.items()}
         self.programs = {name: column.tolist() for name, column in log.programs.items()}
         self.runs: dict[str, list[int]] = {name: column.tolist() for name, column in log.runs.items()}
+        self.turns = {name: column.tolist() for name, column in log.turns.items()}
 
     def of_pe(self, pe: int) -> Iterator[_Stay]:
-        """The lines of a PE in order: its programs never overlap."""
+        """The lines of a PE in order: rows of `programs` never overlap."""
         rows = np.flatnonzero(self.log.programs["pe"] == pe).tolist()
         for row in sorted(rows, key=lambda row: (self.programs["start"][row], self.programs["number"][row])):
-            yield from self._of_program(pe, row)
+            yield from self._of_row(pe, row)
 
-    def _of_program(self, pe: int, row: int) -> Iterator[_Stay]:
+    def _of_row(self, pe: int, row: int) -> Iterator[_Stay]:
         first, rows = self.programs["first"][row], self.programs["rows"][row]
         start, number = self.programs["start"][row], self.programs["number"][row]
-        head = f"program {self.programs['program'][row]}"
-        yield self._stay(pe, number, -1, start, self.programs["end"][row], head)
         stays = [stay for record in range(first, first + rows) for stay in self._of_record(pe, row, record)]
+        stays += self._of_turns(pe, row)
         executions = sorted(
             (start + self.records["start"][record], start + self.records["end"][record], number + record - first)
             for record in range(first, first + rows)
         )
         yield from _with_others(sorted(stays), executions)
+
+    def _of_turns(self, pe: int, row: int) -> Iterator[_Stay]:
+        """A line for each program, from its first issue (of the first one: from the start) to its last end."""
+        start, base = self.programs["start"][row], self.programs["number"][row] - self.programs["first"][row]
+        turns = range(*np.searchsorted(self.log.turns["row"], [row, row + 1]).tolist())
+        firsts = [self.turns["first"][turn] for turn in turns]
+        ends = [*firsts[1:], self.programs["first"][row] + self.programs["rows"][row]]
+        for turn, first, end in zip(turns, firsts, ends, strict=True):
+            begin = self.records["issue_start"][first] if turn > turns[0] and first < end else 0
+            last = max(self.records["end"][first:end], default=begin)
+            yield self._stay(
+                pe, base + first, -1, start + begin, start + last, f"program {self.turns['program'][turn]}"
+            )
 
     def _of_record(self, pe: int, row: int, record: int) -> Iterator[_Stay]:
         site, start = site_of(self.log, record), self.programs["start"][row]
@@ -140,7 +153,7 @@ def _with_others(stays: Iterable[_Stay], executions: list[tuple[int, int, int]])
         while under_way and under_way[0][0] <= stay.start:
             heappop(under_way)
         others = sorted(number for _, number in under_way if number != stay.number)
-        if others:
+        if others and stay.server >= 0:
             stay.text += f"  beside {_names(others)}"
         yield stay
 

@@ -183,12 +183,21 @@ def _named(what: str, process: int, thread: int, name: str, order: int) -> Itera
 def _slices(log: OpLog, machine: Machine, found: Slices) -> Iterator[Event]:
     """Complete events ("X"), by thread and time."""
     links = log.links if found.engine == "noc" else ()
-    first, numbers, pes, ids = (log.programs[name].tolist() for name in ("first", "number", "pe", "program"))
+    first, numbers, pes = (log.programs[name].tolist() for name in ("first", "number", "pe"))
     columns = (
         column.tolist()
-        for column in (found.owner, found.start, found.end, found.record, found.program, found.stays, found.busy)
+        for column in (
+            found.owner,
+            found.start,
+            found.end,
+            found.record,
+            found.program,
+            log.programs_of(found.program, found.record),
+            found.stays,
+            found.busy,
+        )
     )
-    for owner, start, end, record, program, count, busy in zip(*columns, strict=True):
+    for owner, start, end, record, row, program, count, busy in zip(*columns, strict=True):
         process, thread = owner + 1, _thread(owner, found.engine)
         if links:
             process, thread = _network(links[int(owner)]), _FIRST_LINK + owner
@@ -198,9 +207,9 @@ def _slices(log: OpLog, machine: Machine, found: Slices) -> Iterator[Event]:
             continue
         site = site_of(log, record)
         args = {
-            "command": numbers[program] + record - first[program],
-            "issued_by": pe_name(machine, pes[program]),
-            "program": ids[program],
+            "command": numbers[row] + record - first[row],
+            "issued_by": pe_name(machine, pes[row]),
+            "program": program,
             "source": f"{site.file}:{site.line}:{site.column}" if site.line else "",
             "dur_ps": busy,
         }

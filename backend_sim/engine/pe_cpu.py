@@ -41,6 +41,7 @@ class PeCpu:
         self.read_values = read_values
         self.finished = False
         self.site = -1  # of the last command: where it stands if it never goes on
+        self.turns = [0]  # how many records there were when each program was taken up
         self._commands = commands
         self._steps = self._run()
         self.advance()
@@ -61,6 +62,7 @@ class PeCpu:
             flights.forget(time)
             if isinstance(command, NextProgram):
                 flights.forget_hbm()
+                self.turns.append(len(pe.records.rows))
                 continue
             if isinstance(command, Fill):
                 self._fill(command, time, holder)

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..oplog import LOAD_COLUMNS, PROGRAM_COLUMNS, RECORD_COLUMNS, RUN_COLUMNS, SEGMENT_COLUMNS, OpLog, Site, Table
+from ..oplog import (
+    LOAD_COLUMNS,
+    PROGRAM_COLUMNS,
+    RECORD_COLUMNS,
+    RUN_COLUMNS,
+    SEGMENT_COLUMNS,
+    TURN_COLUMNS,
+    OpLog,
+    Site,
+    Table,
+)
 from .commands import Composite
 from .paths import ISSUE, QUEUE, Path, flatten
 from .paths import START as NO_CAUSE
@@ -21,6 +32,8 @@ _TIMES = (ISSUE_START, ISSUE_END, START, END, WINDOW)
 
 Row = list[int]
 Rows = npt.NDArray[np.int64]
+# A row of `programs`, the numbers of its programs, and with which of its records each of them begins.
+Programs = tuple[tuple[int, ...], Sequence[int], Sequence[int]]
 
 
 class ProgramRecords:
@@ -138,7 +151,7 @@ class Log:
 
     def __init__(self, links: dict[str, int] | None = None) -> None:
         self.links = {} if links is None else links  # numbers of links, by name
-        self._programs: list[tuple[int, ...]] = []
+        self._programs: list[Programs] = []
         self._records: list[Row] = []
         self._segments: list[tuple[int, int, int, int]] = []
         self._runs: list[Rows] = []
@@ -166,13 +179,14 @@ class Log:
             rows[:, 0] += first
         self._runs += other._runs
         self._loads += [(r + first, link, ps) for r, link, ps in other._loads]
-        self._programs += [(*p[:5], p[5] + first, *p[6:]) for p in other._programs]
+        self._programs += [((*row[:5], row[5] + first, *row[6:]), ids, turns) for row, ids, turns in other._programs]
 
     def program(
         self,
         launch: int,
         pe: int,
-        program: int,
+        programs: Sequence[int],
+        turns: Sequence[int],
         start: int,
         end: int,
         first: int,
@@ -180,19 +194,21 @@ class Log:
         number: int,
         shift: int = 0,
     ) -> None:
-        """A program that ran, with records of its own or those of another that ran alike."""
-        self._programs.append((launch, pe, program, start, end, first, rows, number, shift))
+        """Programs that a PE took up at once, with records of their own or those of others that ran alike. `turns` say
+        with which of the records each begins."""
+        self._programs.append(((launch, pe, programs[0], start, end, first, rows, number, shift), programs, turns))
 
-    def programs_of(self, pe: int) -> list[tuple[int, ...]]:
-        """The programs that a PE ran, in turn."""
-        return sorted((row for row in self._programs if row[1] == pe), key=lambda row: row[7])
+    def programs_of(self, pe: int) -> list[Programs]:
+        """What `program` was told of a PE, in turn."""
+        return sorted((each for each in self._programs if each[0][1] == pe), key=lambda each: each[0][7])
 
     def build(self, header: Mapping[str, Any], sites: Sequence[Site]) -> OpLog:
-        programs = sorted(self._programs, key=lambda row: (row[0], row[1], row[3], row[7]))
+        ran = sorted(self._programs, key=lambda each: (*each[0][:2], each[0][3], each[0][7]))
         return OpLog(
             header,
             tuple(sites),
-            _table(PROGRAM_COLUMNS, programs),
+            _table(PROGRAM_COLUMNS, [row for row, _, _ in ran]),
+            _turns(ran),
             _table(RECORD_COLUMNS, self._records),
             _table(SEGMENT_COLUMNS, self._segments),
             _table(RUN_COLUMNS, np.concatenate(self._runs) if self._runs else ()),
@@ -203,3 +219,15 @@ class Log:
 def _table(columns: Sequence[str], rows: Sequence[Sequence[int]] | Rows) -> Table:
     array = np.array(rows, dtype=np.int64).reshape(-1, len(columns))
     return {name: np.ascontiguousarray(array[:, i]) for i, name in enumerate(columns)}
+
+
+def _turns(ran: Sequence[Programs]) -> Table:
+    counts = np.array([len(programs) for _, programs, _ in ran], dtype=np.int64)
+    row = np.repeat(np.arange(len(ran)), counts)
+    first = np.array([row[5] for row, _, _ in ran], dtype=np.int64)
+    columns = (row, _flat(programs for _, programs, _ in ran), first[row] + _flat(turns for _, _, turns in ran))
+    return dict(zip(TURN_COLUMNS, columns, strict=True))
+
+
+def _flat(parts: Iterable[Sequence[int]]) -> npt.NDArray[np.int64]:
+    return np.fromiter(chain.from_iterable(parts), dtype=np.int64)

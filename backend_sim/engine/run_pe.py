@@ -20,22 +20,24 @@ from .values import Pattern, PeValues
 
 @dataclass(slots=True)
 class Work:
-    """A program of a PE: its number in the grid, and its commands. `key` is equal for programs that differ in nothing
-    but addresses, or a function that gives it; None: it is only like itself."""
+    """A program of a PE, or several that it takes up at once: their numbers in the grid, and their commands. `key` is
+    equal for those that differ in nothing but addresses, or a function that gives it; None: it is only like itself."""
 
-    number: int
+    programs: Sequence[int]
     commands: Callable[[], Commands]
     key: Any = None
 
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """How a program ran: since `start` (on the clock), for how long, with which records and order of completion."""
+    """How a program ran: since `start` (on the clock), for how long, with which records and order of completion. Of
+    several that were taken up at once, `turns` say with which record each begins."""
 
     start: int
     duration: int
     first: int
     rows: int
+    turns: Sequence[int]
     pattern: Pattern
 
 
@@ -108,8 +110,8 @@ class PeRun:
     def again(self, index: int, ran: Ran, later: int) -> None:
         """Enter a program that ran as another did, that much later."""
         start, work = ran.start + self._epoch + later, self.works[index]
-        program = (self.launch, self.pe.number, work.number)
-        self.log.program(*program, start, start + ran.duration, ran.first, ran.rows, self.number)
+        took = (self.launch, self.pe.number, work.programs, ran.turns)
+        self.log.program(*took, start, start + ran.duration, ran.first, ran.rows, self.number)
         self.number += ran.rows
         self.patterns.append(ran.pattern)
         if self.values is not None:
@@ -121,8 +123,9 @@ class PeRun:
         Its issue numbers go on from `number`; returns where they have got to.
         """
         rows = self.log.programs_of(self.pe.number)
-        for work, pattern, (launch, _, _, start, end, first, count, *_) in zip(works, self.patterns, rows, strict=True):
-            self.log.program(launch, pe, work.number, start, end, first, count, number, pe - self.pe.number)
+        for work, pattern, (row, _, turns) in zip(works, self.patterns, rows, strict=True):
+            launch, _, _, start, end, first, count, *_ = row
+            self.log.program(launch, pe, work.programs, turns, start, end, first, count, number, pe - self.pe.number)
             number += count
             if values is not None:
                 values.repeated(start, pattern, work.commands)
@@ -140,11 +143,11 @@ class PeRun:
         # While it ran the island may have skipped programs: it is the one of its kind behind them.
         if self.values is not None and pe.traced is not None:
             pattern = self.values.ran(start, pe.traced, self._epoch)
-        program = (self.launch, pe.number, self.works[self.index].number)
+        took = (self.launch, pe.number, self.works[self.index].programs, cpu.turns)
         self.patterns.append(pattern)
-        self.log.program(*program, start + self._epoch, pe.end + self._epoch, first, rows, self.number)
+        self.log.program(*took, start + self._epoch, pe.end + self._epoch, first, rows, self.number)
         self.number += rows
-        return Ran(start, pe.end - start, first, rows, pattern)
+        return Ran(start, pe.end - start, first, rows, cpu.turns, pattern)
 
     def _read_values(self, time: int, request: ReadValues) -> Any:
         assert self.values is not None and self.pe.traced is not None, "values are read that nobody computes"

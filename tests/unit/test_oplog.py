@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import runline
 from ahbmc.backend_sim import oplog_files
-from ahbmc.backend_sim.oplog import TABLES, OpLog, busy_intervals
+from ahbmc.backend_sim.oplog import SCHEMA_VERSION, TABLES, OpLog, busy_intervals
 from ahbmc.backend_sim.oplog_files import check_writable, read_oplog, write_oplog
 from ahbmc.dialects.errors import AhbmcError
 from ahbmc.driver.main import main
@@ -29,7 +29,7 @@ NAMES = ("log.ahbmlog", "log.jsonl", "log.parquet")
 def small() -> OpLog:
     """A program with all tables, as a simulation makes it."""
     log = run([read(A, 4096), Gemm(64, 300, 64).command(), write(B, 300)])
-    return replace(log, header={"schema": 2, "links": ["a>b"]})
+    return replace(log, header={"schema": SCHEMA_VERSION, "links": ["a>b"]})
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -51,7 +51,7 @@ def test_a_written_op_log_reads_back(name: str, tmp_path: Path, monkeypatch: pyt
 def test_an_op_log_without_commands_reads_back(name: str, tmp_path: Path) -> None:
     """Empty tables are tables."""
     log = run({0: [[]]})
-    log = replace(log, header={"schema": 2}, sites=())
+    log = replace(log, header={"schema": SCHEMA_VERSION}, sites=())
     write_oplog(log, tmp_path / name)
     assert read_oplog(tmp_path / name).hash() == log.hash()
 
@@ -89,7 +89,7 @@ def test_what_is_no_op_log_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(AhbmcError, match="is no op-log, or a part of one"):
         read_oplog(path)
     write_oplog(replace(small(), header={"schema": 1}), path)
-    with pytest.raises(AhbmcError, match="is an op-log of version 1; this is version 2"):
+    with pytest.raises(AhbmcError, match="is an op-log of version 1; this is version 3"):
         read_oplog(path)
     head = path / "header.json" if path.is_dir() else path
     head.write_text("[1, 2]\n")

@@ -1,12 +1,15 @@
 // RUN: ahbmc-opt %s -p overlap-programs | filecheck %s
+// RUN: ahbmc-opt %s -p overlap-programs{programs=3} | filecheck %s --check-prefix=THREE
 // RUN: ahbmc-opt %s -p overlap-programs{programs=1} | filecheck %s --check-prefix=TURN
 
 // CHECK: subject = "program", outcome = "in turn", reason = "the kernel holds tl.atomic"
 // TURN-NOT: ahbm.overlap
 
-// Changes: a PE takes up eight programs at once, which is what the simulator reads from the function.
+// Changes: a PE takes up its programs at once, or so many at a time, which is what the simulator reads from the function.
 // CHECK-LABEL: func.func @copy
-// CHECK-SAME: attributes {ahbm.overlap = 8 : i64}
+// CHECK-SAME: attributes {ahbm.overlap}
+// THREE: func.func @copy
+// THREE-SAME: attributes {ahbm.overlap = 3 : i64}
 func.func @copy(%p: !tl.ptr<f32>) {
   %z = arith.constant 0 : i64
   %one = arith.constant 1 : i64
