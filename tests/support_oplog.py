@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from ahbmc.backend_sim.analysis.summary import Run
-from ahbmc.backend_sim.oplog import ENGINES, TABLES, OpLog, Site, Table
+from ahbmc.backend_sim.oplog import ENGINES, SCHEMA_VERSION, TABLES, OpLog, Site, Table
 from ahbmc.backend_sim.target.machine_file import load_machine
 
 MACHINE = load_machine("ahbm-2sip")
@@ -36,6 +36,7 @@ class Log:
     def program(self, pe: int, start: int, end: int, first: int = 0, rows: int | None = None, launch: int = 0) -> None:
         count = len(self.rows["records"]) - first if rows is None else rows
         number = sum(row["rows"] for row in self.rows["programs"] if row["pe"] == pe)
+        self.add("turns", row=len(self.rows["programs"]), program=0, first=first)
         self.add(
             "programs", launch=launch, pe=pe, program=0, start=start, end=end, first=first, rows=count, number=number
         )
@@ -48,7 +49,7 @@ class Log:
             name: {c: np.array([row.get(c, 0) for row in self.rows[name]], dtype=np.int64) for c in names}
             for name, names in TABLES.items()
         }
-        return OpLog({"schema": 2, "links": self.links}, tuple(self.sites), **tables)
+        return OpLog({"schema": SCHEMA_VERSION, "links": self.links}, tuple(self.sites), **tables)
 
 
 def run_on(log: Log, record: int, engine: str, start: int, service: int, count: int = 1, unit: int = -1) -> None:

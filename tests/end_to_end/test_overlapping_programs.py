@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
-from ahbmc.backend_sim.oplog import busy_intervals
+from ahbmc.backend_sim.oplog import OpLog, busy_intervals
 from ahbmc.driver.run import Outcome, run_workload
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -18,13 +19,15 @@ CASES = {
 }
 
 
-def run(name: str, *overrides: str, at_once: int = 8, values: bool = False, exact: bool = False) -> Outcome:
-    overrides = (*overrides, f"options.overlap-programs.programs={at_once}")
-    return run_workload(EXAMPLES / f"{name}.yaml", overrides=overrides, timing_only=not values, exact=exact)
+def run(name: str, *overrides: str, at_once: int | None = 8, values: bool = False, exact: bool = False) -> Outcome:
+    if at_once is not None:
+        overrides = (*overrides, f"options.overlap-programs.programs={at_once}")
+    path = EXAMPLES / f"{name}.yaml"
+    return run_workload(path, overrides=overrides, pipeline="pipelined", timing_only=not values, exact=exact)
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("at_once", [2, 5])
+@pytest.mark.parametrize("at_once", [2, 5, None])
 def test_values_and_times_hold(name: str, at_once: int) -> None:
     """The results are right in groups that come out even and that do not; alike groups take the same time when each is
     simulated; and it is sooner than in turn.
@@ -57,3 +60,36 @@ def test_programs_share_scratch_that_has_no_room_for_two() -> None:
     """Half of the scratch is too small for a program: the next one waits for the bytes, and the values are right."""
     small = (*CASES["flash_attention"], "machine.pe.tcm.scratch_bytes=40960")
     assert run("flash_attention", *small, values=True).run.check == "pass"
+
+
+def starts_and_ends(log: OpLog) -> dict[int, tuple[int, int]]:
+    """Of each program on one PE, when its first command is issued and when its last one has ended, in ps."""
+    found: dict[int, tuple[int, int]] = {}
+    rows = zip(*(log.programs[name].tolist() for name in ("start", "first", "rows")), strict=True)
+    for row, (begin, first, count) in enumerate(rows):
+        for record in range(first, first + count):
+            [program] = log.programs_of(np.array([row]), np.array([record])).tolist()
+            start, end = (begin + int(log.records[name][record]) for name in ("issue_start", "end"))
+            known = found.get(program, (start, end))
+            found[program] = min(known[0], start), max(known[1], end)
+    return found
+
+
+@pytest.mark.parametrize("queries", [64, 16])
+def test_every_program_begins_before_the_last_one_has_ended(queries: int) -> None:
+    """16 and 64 programs on one PE: each is there, in its turn, and overlaps with the one before, also the ninth."""
+    sizes = ("args.S=1024", "const.HEAD_DIM=32", f"const.BLOCK_M={queries}", "const.BLOCK_N=128", "const.CAUSAL=false")
+    log = run("flash_attention", *sizes, at_once=None).executed.execution.oplog
+    times = starts_and_ends(log)
+    assert list(times) == list(range(1024 // queries)) and len(log.programs["pe"]) == 1
+    assert all(times[n + 1][0] < times[n][1] for n in range(len(times) - 1))
+
+
+def test_a_large_launch_is_simulated_in_groups() -> None:
+    """100,000 programs of vector_add: what runs alike is simulated once, and each program is still told apart."""
+    sizes = ("args.n_elements=102400000", "const.BLOCK_SIZE=1024")
+    execution = run("vector_add", *sizes, at_once=None).executed.execution
+    log = execution.oplog
+    assert log.program_count == 100_000
+    assert 100_000 / 4096 < len(log.programs["pe"]) < 1000
+    assert execution.events < 100_000
