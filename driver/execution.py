@@ -16,8 +16,7 @@ from ..backend_sim.simulate import Execution, simulate
 from ..backend_sim.target.machine import Machine
 from ..dialects.programs import scratch_bytes
 from ..dialects.remarks import Remark, remarks
-from .compile_cache import compiled
-from .forms import fastest, is_open
+from .forms import compiled_form
 from .launches import BoundLaunch
 from .lowering import Compiled, Request
 from .progress import step
@@ -58,7 +57,7 @@ class Executed:
 def compile_all(requests: Sequence[Request]) -> tuple[Compiled, ...]:
     """Every request compiled down to `pe`; equal ones once, open ones in their fastest form."""
     with step("compiling"):
-        return tuple(fastest(request) if is_open(request) else compiled(request) for request in requests)
+        return tuple(map(compiled_form, requests))
 
 
 def reads_memory(compiled: Sequence[Compiled]) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import TypeAlias
 
 from ..backend_sim import memory
@@ -89,10 +89,14 @@ def bind_all(workload: Workload, machine: Machine, kernels: Sequence[Kernel], *,
     memory.Memory(machine, list(dict.fromkeys(t for b in bound for t in b.tensors)))
     if not values:
 
-        def filled(number: int) -> BoundLaunch:
-            return bind_all(workload, machine, kernels, values=True).launches[number]
+        @cache
+        def filled() -> tuple[BoundLaunch, ...]:
+            return bind_all(workload, machine, kernels, values=True).launches
 
-        bound = [replace(each, with_contents=partial(filled, i)) for i, each in enumerate(bound)]
+        def with_contents(number: int) -> BoundLaunch:
+            return filled()[number]
+
+        bound = [replace(each, with_contents=partial(with_contents, i)) for i, each in enumerate(bound)]
     return Bindings(tuple(bound), binder.top())
 
 

@@ -41,7 +41,7 @@ class Request:
 
     `facts` are values of scalar arguments and tensors of pointer arguments, where a launch knows them; `sharers` says
     how many of its PEs share each slice of a tensor, `programs` how many programs its busiest PE has. `launch` is the
-    launch itself, on which `auto` tries its forms (`forms.py`).
+    launch itself, on which `auto` tries its forms (`forms.py`), `earlier` are the requests of those that run before it.
     """
 
     kernel: Kernel
@@ -56,6 +56,7 @@ class Request:
     sharers: Mapping[str, int] = field(default_factory=dict[str, int])
     programs: int = 1
     launch: BoundLaunch | None = None
+    earlier: tuple[Request, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True)

@@ -49,8 +49,9 @@ def prepare(workload: Workload, machine: str | None, pipeline: str | None) -> Pr
     if faults:
         raise AhbmcError(*dict.fromkeys(faults))
     bindings = bind_all(workload, target, kernels, values=False)
-    requests = tuple(
-        Request(
+    requests: list[Request] = []
+    for each, launch in zip(bindings.launches, workload.launches, strict=True):
+        request = Request(
             each.kernel,
             each.signature,
             each.constants,
@@ -63,10 +64,10 @@ def prepare(workload: Workload, machine: str | None, pipeline: str | None) -> Pr
             each.sharers(target),
             each.programs_per_pe,
             each,
+            tuple(requests),
         )
-        for each, launch in zip(bindings.launches, workload.launches, strict=True)
-    )
-    return Prepared(workload, target, name, tuple(kernels), bindings, requests)
+        requests.append(request)
+    return Prepared(workload, target, name, tuple(kernels), bindings, tuple(requests))
 
 
 def option_faults(workload: Workload, launch: LaunchSpec) -> list[Fault]:

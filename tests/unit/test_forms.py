@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from ahbmc.backend_sim.launch import Launch
+from ahbmc.backend_sim.program import program
 from ahbmc.dialects.errors import AhbmcError
 from ahbmc.dialects.remarks import remarks
 from ahbmc.dialects.text import print_module
@@ -141,3 +143,84 @@ def test_branches_are_what_each_pipeline_makes() -> None:
         assert not isinstance(branch, Exception)
         assert print_module(branch.module) == print_module(alone.module), name
         assert branch.writes == alone.writes
+
+
+COUNTED = """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def count(n, value):
+    tl.store(n, value)
+
+
+@triton.jit
+def product(n, x, w, o, B: tl.constexpr):
+    i = tl.arange(0, B)
+    acc = tl.zeros((B, B), tl.float32)
+    for k in range(0, tl.load(n)):
+        a = tl.load(x + i[:, None] * 1024 + k * B + i[None, :])
+        b = tl.load(w + (k * B + i[:, None]) * B + i[None, :])
+        acc = tl.dot(a, b, acc)
+    tl.store(o + i[:, None] * B + i[None, :], acc)
+
+
+@triton.jit
+def wait(n):
+    while tl.atomic_cas(n, 1, 1) != 1:
+        pass
+"""
+COUNT, TENSORS = (
+    "n: {shape: [1], dtype: i32}",
+    "x: {shape: [32, 1024], dtype: fp16, init: {normal: {seed: 1}}}, "
+    "w: {shape: [1024, 32], dtype: fp16, init: {normal: {seed: 2}}}, o: {shape: [32, 32], dtype: fp32}",
+)
+PRODUCT = f"args: {{{COUNT}, {TENSORS}}}\n"
+
+
+def counted(folder: Path, rest: str) -> Path:
+    """A workload with the kernels above."""
+    (folder / "count.py").write_text(COUNTED)
+    (folder / "count.yaml").write_text(rest)
+    return folder / "count.yaml"
+
+
+def test_forms_are_tried_on_what_earlier_launches_leave(tmp_path: Path) -> None:
+    """The first launch says how many iterations the second has; with none, single ops would be the fastest."""
+    launches = "{kernel: 'count.py::count', args: {value: 32}}, {kernel: 'count.py::product', const: {B: 32}}"
+    check = "check: {o: {reference: 'matmul(x, w)', atol: 0.2}}\n"
+    workload = counted(tmp_path, f"{PRODUCT}launches: [{launches}]\n{check}")
+    found = {name: run_workload(workload, pipeline=name) for name in PIPELINES}
+    latencies = {name: outcome.executed.execution.latency_ps for name, outcome in found.items()}
+    assert latencies["auto"] == min(latencies.values()) < latencies["primitive"]
+    assert all(outcome.summary()["check"] == "pass" for outcome in found.values())
+
+
+def test_what_depends_on_contents_is_tried_for_each(tmp_path: Path) -> None:
+    """Launches that differ in contents alone: what is fastest without iterations is not taken for 32 of them."""
+    workload = counted(tmp_path, f"{PRODUCT}kernel: count.py::product\nconst: {{B: 32}}\n")
+    for count in (0, 32):
+        set_to = (f"args.n.init.full={count}",)
+        found = {
+            name: run_workload(workload, overrides=set_to, pipeline=name).executed.execution.latency_ps
+            for name in PIPELINES
+        }
+        assert found["auto"] == min(found.values()), count
+
+
+def test_a_deadlock_is_waited_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What waits for ever does so in every form: the first one ends the tries, and the run says why."""
+    tried: list[int | None] = []
+    real = forms.latency_within
+
+    def noted(launch: Launch, limit_ps: int | None) -> int | None:
+        tried.append(limit_ps)
+        return real(launch, limit_ps)
+
+    monkeypatch.setattr(forms, "latency_within", noted)
+    monkeypatch.setattr(program, "_MOST_SPINS", 10)
+    monkeypatch.setattr(forms, "command_key", id)  # so that no two forms are alike
+    with pytest.raises(AhbmcError, match="spins on an atomic"):
+        run_workload(counted(tmp_path, f"args: {{{COUNT}}}\nkernel: count.py::wait\n"))
+    assert len(tried) == 1
