@@ -149,7 +149,8 @@ _ELSEWHERE = (
     (
         "single ops or composites",
         "by `form-composites{when=auto}` and `match-recipes{when=auto}`, with the costs of"
-        " `backend_sim/target/cost.py`",
+        " `backend_sim/target/cost.py`; where the launch is known, `auto` then tries the other pipelines on it"
+        " ([decision 14](decisions/0014-auto-tries-its-forms-on-the-launch.md))",
     ),
 )
 
@@ -234,7 +235,8 @@ def _pipelines(trials: Trials) -> Iterator[str]:
     rows = [(f"`{name}`", ABOUT[name], f"{latencies[name]} ns") for name in PIPELINES]
     yield from _table(("pipeline", "what it is", f"`examples/{_COMPARED}.yaml` takes"), rows)
     yield "\nThe text of a pipeline names pipelines and passes, these with options: `licm,auto`,"
-    yield "`cse,form-composites{stage=a}`. What stands in each, in order; a dot is a pass without options:\n"
+    yield "`cse,form-composites{stage=a}`. In such a text `auto` is its passes, and nothing else is tried. What stands"
+    yield "in each, in order; a dot is a pass without options:\n"
     yield from _table(("pass", *PIPELINES, "why there"), map(_pipeline_row, _merged()))
     yield ""
 

@@ -177,7 +177,13 @@ class WorkloadFile(Struct, frozen=True, forbid_unknown_fields=True):
         Grid, Meta(description="one to three sizes; each an integer or an expression over args and const")
     ] = (1,)
     map: Annotated[Map, Meta(description="which PE runs which programs")] = Map()
-    options: Annotated[Options, Meta(description="pass options: `{form-composites: {stage: a}}`")] = {}
+    options: Annotated[
+        Options,
+        Meta(
+            description="pass options: `{form-composites: {stage: a}}`; of the pipelines that `auto` tries, those with "
+            "the pass stay"
+        ),
+    ] = {}
     check: Checks = {}
     useful_macs: UsefulMacs = None
     launches: Annotated[

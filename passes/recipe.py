@@ -108,10 +108,10 @@ class Recipe:
     operands: tuple[Operand, ...]
     primary: Scratch | None
     scratch: tuple[Scratch, ...]
-    parameters: Mapping[str, tuple[str, ...]]
     rows: tuple[Row, ...]
     tile: str | None = None
     accumulator: str | None = None
+    parameters: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     words: Words = field(default_factory=dict[str, Mapping[str, Mapping[str, str]]])
 
     def __post_init__(self) -> None:

@@ -190,6 +190,12 @@ def test_every_pass_has_its_class_manual_and_test(pass_name: str) -> None:
     assert (ROOT / "tests" / "filecheck" / "passes" / f"{pass_name}.mlir").is_file()
 
 
+def test_every_decision_has_a_number_of_its_own() -> None:
+    """Text speaks of decisions by their numbers."""
+    numbers = sorted(path.name[:4] for path in (ROOT / "docs" / "decisions").glob("*.md"))
+    assert numbers == [f"{n:04}" for n in range(1, len(numbers) + 1)]
+
+
 def test_every_pass_is_in_the_table_of_names() -> None:
     """A file of `passes/` with a pass that `PASS_NAMES` does not have would never be found."""
     there = {

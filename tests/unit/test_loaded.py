@@ -214,7 +214,6 @@ DOUBLED = Recipe(
     operands=(Operand("x", "R", ("M", "N"), "block"),),
     primary=Scratch("y", ("M", "N"), element="b"),
     scratch=(),
-    parameters={},
     rows=(Row("add", ("x", "x"), "y"),),
 )
 """
@@ -237,7 +236,7 @@ def test_a_name_stands_for_one_recipe(tmp_path: Path, capsys: Capture) -> None:
     """Another of that name, in the same file or in another one, is told with the place of both."""
     twice = written(tmp_path, RECIPE + RECIPE.partition("\n\n")[2].replace("DOUBLED", "AGAIN"), "twice.py")
     assert main.main(["recipes", "--load-recipe", twice]) == 1
-    assert f"twice.py:13:1: error: recipe 'doubled' is at {twice}:3 already" in capsys.readouterr().err
+    assert f"twice.py:12:1: error: recipe 'doubled' is at {twice}:3 already" in capsys.readouterr().err
     first, second = (written(tmp_path, RECIPE, name) for name in ("first.py", "second.py"))
     assert main.main(["recipes", "--load-recipe", first, "--load-recipe", second]) == 1
     err = capsys.readouterr().err

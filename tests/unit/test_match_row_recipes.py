@@ -324,7 +324,6 @@ LEAKY = Recipe(
     operands=(Operand("t", "R", ("M", "N"), "product"), Operand("r", "R", ("M", "N"), "residual")),
     primary=Scratch("y", ("M", "N"), element="t"),
     scratch=(Scratch("low", ("M", "N"), element="t"),),
-    parameters={},
     rows=(Row("mul", ("t", 0.01), "low"), Row("max", ("t", "low"), "low"), Row("add", ("low", "r"), "y")),
 )
 
@@ -368,7 +367,6 @@ CENTRED = Recipe(
         Scratch("c", ("M", "K"), element="f32"),
         Scratch("square", ("M", "K"), element="f32"),
     ),
-    parameters={},
     rows=(
         Row("reduce_sum", ("x",), "mean", axis=1),
         Row("mul", ("mean", "share"), "mean"),
@@ -410,7 +408,6 @@ SOFTCAP = Recipe(
     operands=(Operand("t", "R", ("M", "N"), "scores"), Operand("cap", "R", (), "cap")),
     primary=Scratch("y", ("M", "N"), element="t"),
     scratch=(Scratch("u", ("M", "N"), element="t"),),
-    parameters={},
     rows=(Row("div", ("t", "cap"), "u"), Row("tanh", ("u",), "u"), Row("mul", ("u", "cap"), "y")),
 )
 
