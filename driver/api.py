@@ -16,7 +16,7 @@ from ..backend_sim.target.machine_file import DEFAULT, SET
 from ..dialects.errors import AhbmcError, Sources, fail, render
 from ..dialects.text import print_module
 from ..passes import PIPELINE_TEXT
-from .call import Call, run_call
+from .call import Call, option, run_call
 from .forms import settled
 from .kernels import Kernel, find_kernel, kernel_names
 from .live import LiveText
@@ -74,11 +74,13 @@ class KernelHandle:
         """The IR of the kernel for argument types (`{"x": "*fp16", "n": "i32"}`) and constants, as text."""
         sources = Sources()
         with _noting(sources):
+            pipeline = option("pipeline", pipeline, str)
+            settings = option("machine_set", machine_set, tuple[str, ...])
+            chosen = option("options", options or {}, dict[str, dict[str, Any]])
             sources.add(PIPELINE_TEXT, pipeline)
-            sources.add(SET, "\n".join(machine_set))
-            chosen = {name: dict(values) for name, values in (options or {}).items()}
+            sources.add(SET, "\n".join(settings))
             kernel, constants = self._find(sources), dict(constants or {})
-            request = Request(kernel, signature, constants, machine, tuple(machine_set), pipeline, chosen)
+            request = Request(kernel, signature, constants, machine, settings, pipeline, chosen)
             return print_module(compile_request(request, emit).module)
 
     def __repr__(self) -> str:

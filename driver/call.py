@@ -53,14 +53,15 @@ def run_call(call: Call, sources: Sources) -> Result:
     kernel = call.kernel
     given = _bind(call)
     options = {key: call.keywords[key] for key in _OPTIONS if key in call.keywords and key not in kernel.names}
-    machine_name, machine_set = str(options.get("machine", DEFAULT)), tuple(options.get("machine_set", ()))
-    pipeline = str(options.get("pipeline", "auto"))
+    machine_name = str(options.get("machine", DEFAULT))
+    machine_set = option("machine_set", options.get("machine_set", ()), tuple[str, ...])
+    pipeline = option("pipeline", options.get("pipeline", "auto"), str)
+    chosen = option("options", options.get("options", {}), dict[str, dict[str, Any]])
     sources.add(SET, "\n".join(machine_set))
     sources.add(PIPELINE_TEXT, pipeline)
     machine = load_machine(machine_name, machine_set)
     arrays = Arguments()
     bound = _bound(call, given, options, machine, arrays)
-    chosen = {name: dict(values) for name, values in dict(options.get("options", {})).items()}
     request = Request(
         kernel,
         bound.signature,
@@ -114,10 +115,10 @@ def _bound(
 ) -> BoundLaunch:
     kernel = call.kernel
     places: dict[str, Placement] = {}
-    for name, place in dict(options.get("place", {})).items():
+    for name, place in option("place", options.get("place", {}), dict[str, Any]).items():
         if kernel.parameter(name) is None:
             raise fail(f"`place` names `{name}`, which kernel `{kernel.name}` has not", kernel.place)
-        places[name] = placement_of(_option(f"place of `{name}`", place, PlaceOption))
+        places[name] = placement_of(option(f"place of `{name}`", place, PlaceOption))
     signature: dict[str, str] = {}
     constants: dict[str, Any] = {}
     values: dict[str, Tensor | bool | int | float] = {}
@@ -144,7 +145,7 @@ def _bound(
             message = f"argument `{name}` is of type {type(value).__name__}"
             raise fail(message, parameter.place, hint="pass an array (numpy, __array__, DLPack) or a number")
     grid = _grid(call, given)
-    mapping = _option("map", options.get("map", {}), Map)
+    mapping = option("map", options.get("map", {}), Map)
     texts = (mapping.pes,) if isinstance(mapping.pes, str) else mapping.pes or ()
     if not texts and mapping.kind != "rank":
         texts = (FIRST_PE,)
@@ -157,7 +158,8 @@ def _numpy_number(value: Any) -> np.generic[Any] | None:
     return cast("np.generic[Any]", value) if isinstance(value, np.generic) else None
 
 
-def _option(what: str, value: object, kind: type[Kind]) -> Kind:
+def option(what: str, value: object, kind: type[Kind]) -> Kind:
+    """A launch option of the kind that it is to be of. Raises AhbmcError."""
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:

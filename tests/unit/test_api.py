@@ -267,6 +267,11 @@ FAULTS: list[tuple[Callable[[Array], object], str]] = [
     (lambda x: shift[0](x, x, 32, BLOCK=32), "a grid is one to three sizes"),
     (lambda x: shift[1](x, x, 32, BLOCK=32, map={"kind": "best"}), "map: "),
     (lambda x: shift[1](x, x, 32, BLOCK=32, pipeline="nothing"), "'nothing'"),
+    (lambda x: shift[1](x, x, 32, BLOCK=32, pipeline=["auto"]), "pipeline: "),
+    (lambda x: shift[1](x, x, 32, BLOCK=32, options={"form-composites": 3}), "options: "),
+    (lambda x: shift[1](x, x, 32, BLOCK=32, machine_set="pe.gemm.peak_tflops=16"), "machine_set: "),
+    (lambda x: shift[1](x, x, 32, BLOCK=32, place=3), "place: "),
+    (lambda _: shift.compile({}, options={"canonicalize": 3}), "Expected `object`, got `int`"),  # pyright: ignore[reportArgumentType]
     (lambda x: shift(x, x, 32, BLOCK=32), "needs a grid"),
     (lambda x: shift[1](x, x, 64, BLOCK=64), "x_ptr"),  # lanes beyond the array
 ]
