@@ -33,9 +33,10 @@ class AllocateScratchPass(ModulePass):
     needs:   every buffer that there will be: `expand-recipes` adds the scratch of recipes.
     keeps:   everything else. More than the machine's `pe.tcm.scratch_bytes` is an error that lists what lives at the
     peak.
-    options: reuse=always|short  `short`: buffers share bytes only where the scratch is too small for all of them. A
-                                 command that takes over bytes waits for those in flight that still use them, so what
-                                 is to overlap must not share.
+    options: reuse=always|short  `short`: buffers share bytes only where the scratch is too small for all of them, and
+                                 then, if that is enough, only those that no loop uses both. A command that takes over
+                                 bytes waits for those in flight that still use them, so what is to overlap must not
+                                 share.
     """
 
     name = "allocate-scratch"
@@ -47,9 +48,10 @@ class AllocateScratchPass(ModulePass):
         faults: list[Fault] = []
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
             items = lifetimes(function)
-            packing = apart(items)
-            if self.reuse == "always" or packing.size > bound:
-                packing = pack(items)
+            packing = pack(items)
+            if self.reuse == "short":
+                ways = (apart(items), pack(lifetimes(function, whole_loops=True)), packing)
+                packing = next((way for way in ways if way.size <= bound), packing)
             if packing.size > bound:
                 faults.append(_does_not_fit(function, items, packing.size, bound, op))
                 continue

@@ -1,4 +1,4 @@
-"""`double-buffer`: a block that one composite of an iteration makes for another gets two buffers."""
+"""`double-buffer`: a block that a composite or a load of an iteration makes for a composite gets two buffers."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .loops.carry_more import carry_more
 
 @dataclass(frozen=True)
 class DoubleBufferPass(ModulePass):
-    """Let a loop swap two buffers for a block that one composite writes and a later one reads.
+    """Let a loop swap two buffers for a block that one composite writes, or a load, and a later composite reads.
 
     before:  scf.for ... { ahbm.composite(..., %s) writes %s ; ahbm.composite(%s, ...) }
     after:   scf.for ... iter_args(%cur = %s, %nxt = %s2) { ahbm.composite(..., %cur) ; ahbm.composite(%cur, ...)
                                                             scf.yield %nxt, %cur }
 
-    PE_CPU does not wait for composites, so that of the next iteration runs while the block is still being read; with a
-    buffer of its own it need not wait to store its result.
+    PE_CPU does not wait for composites, so that the next iteration's, or its load, runs while the block is still being
+    read; with a buffer of its own it need not wait to store what it makes.
 
     needs:   `lower-to-commands` and `expand-recipes`; before `allocate-scratch`.
     keeps:   values. Takes a buffer only if the loop alone uses it and each iteration fills it before it is read, and
@@ -55,12 +55,16 @@ def _only_loop(buffer: SSAValue) -> scf.ForOp | None:
 
 
 def _is_handed_on(alloc: ahbm.AllocOp) -> bool:
-    """Whether the first to use a buffer is a composite that fills it, and other composites, without views, read it."""
+    """Whether the first to use a buffer is a composite or a load that fills it, and other composites, without views,
+    read it.
+    """
     users = dict.fromkeys(use.operation for use in alloc.result.uses)
     body = next(iter(users)).parent
     assert body is not None
     first, *others = [op for op in body.ops if op in users]
-    if not others or not all(isinstance(op, ahbm.CompositeOp) for op in users):
+    if not others or not isinstance(first, ahbm.CompositeOp | ahbm.DmaReadOp):
+        return False
+    if not all(isinstance(op, ahbm.CompositeOp) for op in others):
         return False
     return alloc.result in written_only(first)
 

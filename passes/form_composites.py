@@ -9,7 +9,7 @@ from typing import Literal
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from ..backend_sim.target.cost import GEMM_ELEMENTS
@@ -17,11 +17,12 @@ from ..backend_sim.target.machine import Machine
 from ..backend_sim.target.machine_file import machine_of
 from ..dialects import tl
 from ..dialects.remarks import remark
-from .commands.math_kinds import is_lane_by_lane, math_kind
-from .composites.gemm_choice import Choice, Stage, choose, factor_element
+from .commands.math_kinds import math_kind
+from .composites.gemm_choice import Choice, Stage, choose, factor_element, reads_of
 from .composites.iteration_cost import single_ops_are_faster
 from .composites.loaded_ahead import InLoops, has_recipe, is_alone, loaded_ahead, loop_of
-from .composites.operand_loads import absorb, drop_zero_accumulator
+from .composites.loaded_once import issue_early, loaded_once
+from .composites.operand_loads import absorb, drop_zero_accumulator, erase_dead_loads, stream_b
 from .composites.shared_operand import choose_together, groups_of
 from .composites.stage_operands import single_ops, stage_gemm, stage_in_pieces
 from .composites.tile_ops import TileOps, captured, ops_of, ops_on, tile_region
@@ -43,6 +44,8 @@ class FormCompositesPass(ModulePass):
 
     An operand that is loaded for this product alone, in the same block and with no write in between, is streamed: its
     tiles are read while the composite runs. Any other operand is staged: it lies in TCM before the composite is issued.
+    In a loop of three iterations or more with other products, an operand that a stream would read more than once is
+    staged too, where it fits: it is loaded while they run, and read once. So is the b of a composite with a recipe.
 
     needs:   `raise-regions`; `raise-k-loops` for composites over the whole of K; arguments with `ahbm.value` (facts of
              the launch) to stage an operand over the whole of K, as its size must be known; `ahbm.sharers` on a pointer
@@ -66,6 +69,9 @@ class FormCompositesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = machine_of(op)
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
+            for composite in [each for each in function.walk() if isinstance(each, tl.CompositeOp)]:
+                if composite.recipe is not None and isinstance(composite.product, tl.DotOp):
+                    self._feed(composite, composite.product, machine)
             products = [each for each in function.walk() if isinstance(each, tl.DotOp | tl.GemmOp)]
             for group in groups_of([p for p in products if not isinstance(p.parent_op(), tl.CompositeOp)]):
                 if not self._form_together(group, machine):
@@ -88,6 +94,25 @@ class FormCompositesPass(ModulePass):
         for part in stage_in_pieces(gemms, choice.staged, choice.chunk):
             _wrap(part, part.a, part.b, None, choice)
         return True
+
+    def _feed(self, composite: tl.CompositeOp, product: tl.DotOp, machine: Machine) -> None:
+        """Let the product of a composite that begins with a recipe read its b from where it lies, or leave its load."""
+        if not isinstance(product.b, BlockArgument) or composite.as_written is not None:
+            return
+        loaded, reads = composite.inputs[product.b.index], reads_of(product, machine)["b"]
+        if self.stage != "b" and not self._stays_load(composite, loaded, reads, machine):
+            stream_b(composite)
+
+    def _stays_load(self, product: Operation, value: SSAValue, reads: int, machine: Machine) -> bool:
+        """Whether an operand of a product in a loop, or of a composite, is left to its load, which a stream would read
+        `reads` times.
+        """
+        if self.in_loops == "load" and loaded_ahead(product, value, machine) is not None:
+            return True
+        load = loaded_once(product, value, machine) if self.stage == "auto" and reads > 1 else None
+        if load is not None:
+            issue_early(load, machine)
+        return load is not None
 
     def _form(self, product: tl.DotOp | tl.GemmOp, machine: Machine) -> None:
         element = str(factor_element(product))
@@ -112,11 +137,11 @@ class FormCompositesPass(ModulePass):
             if isinstance(product, tl.GemmOp):
                 single_ops(product, machine)
             return
-        if self.in_loops == "load" and isinstance(product, tl.DotOp) and not is_alone(product):
-            early = [
-                n for n in "ab" if n not in choice.at_once and loaded_ahead(product, ops[n].source, machine) is not None
-            ]
-            choice = choice.with_staged(early)
+        if isinstance(product, tl.DotOp) and not is_alone(product):
+            reads = reads_of(product, machine)
+            more = [n for n in "ab" if n not in choice.at_once]
+            more = [n for n in more if self._stays_load(product, ops[n].source, reads[n], machine)]
+            choice = choice.with_staged(more, reads)
         if choice.refused:
             remark(product, self.name, "composite", "refused", choice.refused)
         remark(product, self.name, "composite", "formed", choice.reason)
@@ -168,17 +193,4 @@ def _wrap(product: tl.DotOp | tl.GemmOp, a: SSAValue, b: SSAValue, tiles: Region
     operands = [product.a, product.b]
     product.detach()
     product.erase()
-    _erase_dead(operands)
-
-
-def _erase_dead(values: Sequence[SSAValue]) -> None:
-    """Remove loads that were absorbed, and what was done to them."""
-    todo = list(values)
-    while todo:
-        op = todo.pop().owner
-        if not isinstance(op, Operation) or op.parent is None or any(r.uses for r in op.results):
-            continue
-        if isinstance(op, tl.LoadRegionOp | tl.TransOp) or is_lane_by_lane(op):
-            todo += op.operands
-            op.detach()
-            op.erase()
+    erase_dead_loads(operands)

@@ -20,7 +20,7 @@ from .analysis.terms import Terms
 from .commands.math_kinds import is_lane_by_lane, math_kind
 from .composites.gemm_choice import is_in_loop
 from .composites.iteration_cost import single_ops_are_faster, single_ops_are_faster_once
-from .composites.loaded_ahead import InLoops, loaded_ahead, loop_of
+from .composites.loaded_ahead import loop_of
 from .composites.recipe_match import Match, Refused, matches
 from .composites.recipe_wrap import wrap
 from .recipe import Place, Recipe
@@ -35,7 +35,7 @@ class MatchRecipesPass(ModulePass):
              %o = tl.dot %p, %v acc(%o_rescaled)
     after:   %m, %l, %o = tl.composite(%s, %m, %l, %o, %v) {
                %m2, %l2, %o2, %p = tl.recipe(%s, %m, %l, %o) {recipe = "softmax_merge", params} { those ops }
-               %d = tl.gemm %p, %v acc(%o2) ; tl.yield %m2, %l2, %d }
+               %d = tl.dot %p, %v acc(%o2) ; tl.yield %m2, %l2, %d }
 
     What counts is the flow of data, not how it is spelled: the terms of the rows are built for each choice of the
     recipe's parameters and unified with the kernel's. `ahbmc recipes` lists places, operands, parameters and rows.
@@ -47,14 +47,11 @@ class MatchRecipesPass(ModulePass):
     keeps:   values; the body of the recipe holds the kernel's own ops. A product whose `a` comes from a function that
              the rows of a recipe have, and that does not match, leaves a remark with the reason. Recipes of one's own
              leave one at whatever place they run.
-    options: in-loops=stream|load  whether the product streams its b in a loop, or leaves it to the load that is there,
-                                   for `prefetch-loads`
-             when=always|auto      `auto` leaves a loop alone whose iterations single-op commands do faster
+    options: when=always|auto  `auto` leaves a loop alone whose iterations single-op commands do faster
     """
 
     name = "match-recipes"
 
-    in_loops: InLoops = "stream"
     when: Literal["always", "auto"] = "always"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -136,7 +133,7 @@ class MatchRecipesPass(ModulePass):
         assert isinstance(at, Operation)
         location, name = at.location, match.recipe.name
         try:
-            wrap(match, None, block, stream=False)
+            wrap(match, None, block)
         except Refused as refusal:
             # What a product takes besides has its remark already.
             if not any(isinstance(op, tl.DotOp) for op in block.ops) or match.recipe.place == "tile":
@@ -147,7 +144,6 @@ class MatchRecipesPass(ModulePass):
 
     def _wrap(self, match: Match, dot: tl.DotOp, machine: Machine) -> None:
         loop = loop_of(dot)
-        load = loaded_ahead(dot, dot.b, machine) if self.in_loops == "load" else None
         if self.when == "auto":
             if loop is None or not is_in_loop(dot):
                 if single_ops_are_faster_once(match.recipe.rows_for(match.params), dot, machine):
@@ -155,7 +151,7 @@ class MatchRecipesPass(ModulePass):
             elif single_ops_are_faster(loop, machine):
                 raise Refused("single ops do an iteration of the loop faster")
         assert dot.parent is not None
-        wrap(match, dot, dot.parent, stream=load is None)
+        wrap(match, dot, dot.parent)
 
 
 def _at(place: Place) -> list[Recipe]:

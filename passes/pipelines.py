@@ -82,7 +82,7 @@ PIPELINES: dict[str, tuple[Entry, ...]] = {
         *_GEMMS,
         Entry("form-composites", "every product becomes a composite"),
         Entry("fuse-epilogues", "what follows a product joins its composite"),
-        *_PLANS,
+        *_APART,
     ),
     "fused": (
         *_REGIONS,
@@ -95,7 +95,7 @@ PIPELINES: dict[str, tuple[Entry, ...]] = {
     "pipelined": (
         *_REGIONS,
         *_GEMMS,
-        Entry("match-recipes{in-loops=load}", "the load of its product can be issued early"),
+        Entry("match-recipes", "before composites are formed, because a recipe takes the product after it"),
         Entry("form-composites{in-loops=load}", "loads can be issued early, a stream starts with its product"),
         Entry("fuse-epilogues", "what follows a product joins its composite"),
         Entry("overlap-programs", "the next program's loads and first scores start beside the end of this one"),
@@ -106,7 +106,7 @@ PIPELINES: dict[str, tuple[Entry, ...]] = {
     "auto": (
         *_REGIONS,
         *_GEMMS,
-        Entry("match-recipes{in-loops=load when=auto}", "not where single ops do an iteration faster"),
+        Entry("match-recipes{when=auto}", "not where single ops do an iteration faster"),
         Entry("form-composites{in-loops=load when=auto}", "a GEMM stays a single op where that is cheaper"),
         Entry("fuse-epilogues", "what follows a product joins its composite"),
         Entry("overlap-programs", "the next program's loads and first scores start beside the end of this one"),

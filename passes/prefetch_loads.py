@@ -20,7 +20,7 @@ from ..dialects.shapes import element_of
 from .analysis.affine import is_normal
 from .bounds import NotNegative
 from .composites.iteration_cost import block_bytes
-from .composites.scratch_estimate import fits_beside
+from .composites.scratch_estimate import fits_throughout
 from .loops.ahead import Part, carried_by, early_loads, is_cheap, run_ahead, slice_of, writer_in
 
 
@@ -66,7 +66,7 @@ class PrefetchLoadsPass(ModulePass):
             size = self.distance * sum(map(block_bytes, loads))
             ops = slice_of(body, op)
             reason = _obstacle(loop, ops)
-            if reason is None and not fits_beside(op, more + size, machine.pe.tcm.scratch_bytes):
+            if reason is None and not fits_throughout(list(body.ops), more + size, machine.pe.tcm.scratch_bytes):
                 reason = f"the scratch has no room for {size} bytes more"
             for load in loads:
                 remark(load, self.name, "load", "not prefetched" if reason else "prefetched", reason or "")

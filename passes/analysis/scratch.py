@@ -54,9 +54,11 @@ def size_of(kind: ahbm.BufferType) -> int:
     return kind.element_count() * element_bytes(kind)
 
 
-def lifetimes(function: func.FuncOp) -> list[Lifetime]:
-    """The lifetime of every allocation in TCM that is used, in the order of the allocations."""
-    return _Lifetimes(function).all()
+def lifetimes(function: func.FuncOp, *, whole_loops: bool = False) -> list[Lifetime]:
+    """The lifetime of every allocation in TCM that is used, in the order of the allocations. `whole_loops`: what a loop
+    uses lives as long as the loop.
+    """
+    return _Lifetimes(function, whole_loops).all()
 
 
 def untouched(function: func.FuncOp) -> list[ahbm.AllocOp]:
@@ -73,7 +75,8 @@ class _Touch:
 
 
 class _Lifetimes:
-    def __init__(self, function: func.FuncOp):
+    def __init__(self, function: func.FuncOp, whole_loops: bool):
+        self.whole_loops = whole_loops
         self.ops = in_program_order(function.body)
         self.number = {op: n for n, op in enumerate(self.ops)}
         self.last: dict[Operation, int] = {}
@@ -124,7 +127,7 @@ class _Lifetimes:
                 start, end = self.number[loop], self.last[loop]
                 inside = [t for t in touches if start < t.number <= end]
                 carries = len(inside) < len(touches) or first < start or last > end or not inside[0].only_writes
-                if carries and (first > start or last < end):
+                if (carries or self.whole_loops) and (first > start or last < end):
                     first, last, grown = min(first, start), max(last, end), True
         return first, last
 

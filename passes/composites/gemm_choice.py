@@ -67,10 +67,10 @@ class Choice:
     refused: str = ""
     ps: int = 0
 
-    def with_staged(self, more: Sequence[str]) -> Choice:
-        """The same with the operands `more` staged too, each as one block."""
+    def with_staged(self, more: Sequence[str], reads: Mapping[str, int]) -> Choice:
+        """The same with the operands `more` staged too, each as one block; `reads` are `reads_of` the product."""
         staged = tuple(n for n in "ab" if n in self.staged or n in more)
-        return replace(self, staged=staged, reason=_reason(staged, self.at_once))
+        return replace(self, staged=staged, reason=_reason(staged, self.at_once, reads))
 
 
 def choose(
@@ -101,12 +101,21 @@ def choose(
         if single < composite:
             reason = f"single ops take about {single // 1000} ns, a composite {composite // 1000}"
             return Choice(single=True, reason=reason, ps=single)
-    return choice if choice.reason else replace(choice, reason=_reason(choice.staged, choice.at_once))
+    if choice.reason:
+        return choice
+    return replace(choice, reason=_reason(choice.staged, choice.at_once, reads_of(product, machine)))
 
 
-def _reason(staged: Sequence[str], at_once: Sequence[str]) -> str:
+def _reason(staged: Sequence[str], at_once: Sequence[str], reads: Mapping[str, int]) -> str:
     ops = {n: ", its ops done to all of it at once" if n in at_once else "" for n in "ab"}
-    return ", ".join(f"{n} {'staged' if n in staged else 'streamed'}{ops[n]}" for n in "ab")
+    streams = {n: f"streamed{f' {reads[n]} times' if reads[n] > 1 else ''}" for n in "ab"}
+    return ", ".join(f"{n} {'staged' if n in staged else streams[n]}{ops[n]}" for n in "ab")
+
+
+def reads_of(product: tl.DotOp | tl.GemmOp, machine: Machine) -> dict[str, int]:
+    """How often a composite reads each operand that it streams: once for every tile of the result along the other."""
+    (tile_m, _, tile_n), cases = machine.pe.gemm.tile, [facts for facts, _ in cases_of(product, machine)]
+    return {"a": max(-(-f.n // tile_n) for f in cases), "b": max(-(-f.m // tile_m) for f in cases)}
 
 
 def _choice_ps(
@@ -243,10 +252,10 @@ def _choose_gemm(gemm: tl.GemmOp, machine: Machine, wanted: Stage | None, ahead:
         repeated = overlaps and each.pieces
         return mean_ps(cases, lambda facts: _choice_ps(each, facts, gemm, machine, in_loop=repeated))
 
-    return _cheapest(found, [cost(each) for each in found])
+    return _cheapest(found, [cost(each) for each in found], reads_of(gemm, machine))
 
 
-def _cheapest(found: Sequence[Choice], costs: Sequence[int]) -> Choice:
+def _cheapest(found: Sequence[Choice], costs: Sequence[int], reads: Mapping[str, int]) -> Choice:
     """The first of the cheapest, with what the others would cost as the reason; of pieces the best are named."""
     best: dict[str, tuple[int, Choice]] = {}
     for cost, each in zip(costs, found, strict=True):
@@ -256,7 +265,7 @@ def _cheapest(found: Sequence[Choice], costs: Sequence[int]) -> Choice:
     least, (cost, choice) = min(best.items(), key=lambda item: item[1][0])
     others = ", ".join(f"{what} {ps // 1000:,}" for what, (ps, _) in best.items() if what != least)
     pieces = f", {choice.chunk} lanes of K at a time" if choice.pieces else ""
-    how = _reason(choice.staged, choice.at_once) + pieces
+    how = _reason(choice.staged, choice.at_once, reads) + pieces
     reason = f"{how}: about {cost // 1000:,} ns{f' ({others})' if others else ''}"
     return replace(choice, reason=reason, ps=cost)
 

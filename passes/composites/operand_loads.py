@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.rewriter import Rewriter
 
 from ...dialects import tl
 from ...dialects.region import RegionOp
+from ..commands.math_kinds import is_lane_by_lane
 from ..raise_regions import uniform_number
 
 
@@ -41,6 +43,25 @@ def absorb(user: Operation, value: SSAValue) -> SSAValue:
     if not isinstance(value.owner, tl.TransOp):
         return load.region
     return _permuted(region, value.owner.permutation)
+
+
+def stream_b(composite: tl.CompositeOp) -> None:
+    """Let the product of a composite, a dot, read its `b` from the region that it is loaded from, where that can be."""
+    dot, body = composite.product, composite.body.block
+    assert isinstance(dot, tl.DotOp) and isinstance(dot.b, BlockArgument)
+    number, loaded = dot.b.index, composite.inputs[dot.b.index]
+    if not dot.b.has_one_use() or streamable(composite, loaded) is not None:
+        return
+    region = absorb(composite, loaded)
+    argument = body.insert_arg(region.type, number)
+    argument.name_hint = dot.b.name_hint
+    gemm = tl.GemmOp(dot.a, argument, dot.acc, dot.result.type)
+    gemm.location, gemm.result.name_hint = dot.location, dot.result.name_hint
+    old = dot.b
+    Rewriter.replace_op(dot, gemm)
+    body.erase_arg(old)
+    composite.operands = [region if n == number else v for n, v in enumerate(composite.inputs)]
+    erase_dead_loads([loaded])
 
 
 def load_of(value: SSAValue) -> tl.LoadRegionOp | None:
@@ -87,3 +108,16 @@ def drop_zero_accumulator(product: tl.DotOp | tl.GemmOp) -> None:
     number = uniform_number(product.acc)
     if number is not None and number.value.data == 0:
         product.operands = [product.a, product.b]
+
+
+def erase_dead_loads(values: Sequence[SSAValue]) -> None:
+    """Remove loads that were absorbed, and what was done to them."""
+    todo = list(values)
+    while todo:
+        op = todo.pop().owner
+        if not isinstance(op, Operation) or op.parent is None or any(r.uses for r in op.results):
+            continue
+        if isinstance(op, tl.LoadRegionOp | tl.TransOp) or is_lane_by_lane(op):
+            todo += op.operands
+            op.detach()
+            op.erase()

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.traits import MemoryEffectKind, is_side_effect_free, only_has_effect
+from xdsl.traits import is_side_effect_free
 
 from ...dialects import tl
 from ..recipe import Recipe
 from .recipe_match import Match, Refused
 
 
-def wrap(match: Match, dot: tl.DotOp | None, block: Block, *, stream: bool) -> tl.CompositeOp:
+def wrap(match: Match, dot: tl.DotOp | None, block: Block) -> tl.CompositeOp:
     """Move the ops of a match into a `tl.recipe` of a composite, together with the product that takes its primary
     output, if there is one. Raises `Refused`, having changed nothing, where that cannot be done.
     """
@@ -33,9 +33,8 @@ def wrap(match: Match, dot: tl.DotOp | None, block: Block, *, stream: bool) -> t
     _check_carried(match, dot, block)
     order = {op: n for n, op in enumerate(block.ops)}
     place = _place(whole, [*inputs, *more], results, order, block)
-    load = _absorbable(dot.b, place, order) if dot is not None and stream else None
     ops = [*outside, *sorted(inside, key=lambda op: order[op])]
-    return _Wrapping(match, dot, load, ops).build(inputs, more, results, place)
+    return _Wrapping(match, dot, ops).build(inputs, more, results, place)
 
 
 def _slice(
@@ -148,31 +147,19 @@ def _ancestor_in(block: Block, op: Operation) -> Operation | None:
     return at
 
 
-def _absorbable(value: SSAValue, place: Operation, order: dict[Operation, int]) -> tl.LoadRegionOp | None:
-    """The load of an operand that the composite can stream itself: its only use, and no write in between."""
-    load = value.owner
-    if not isinstance(load, tl.LoadRegionOp) or not value.has_one_use() or load not in order:
-        return None
-    between = [op for op, n in order.items() if order[load] < n < order[place]]
-    return load if all(only_has_effect(op, MemoryEffectKind.READ) for op in between) else None
-
-
 @dataclass(frozen=True)
 class _Wrapping:
-    """The composite under construction; `ops` are those of the recipe, `load` that of the b that it streams."""
+    """The composite under construction; `ops` are those of the recipe."""
 
     match: Match
     dot: tl.DotOp | None
-    load: tl.LoadRegionOp | None
     ops: list[Operation]
 
     def build(
         self, inputs: list[SSAValue], more: list[SSAValue], results: list[SSAValue], place: Operation
     ) -> tl.CompositeOp:
         """Put the composite before `place`. `more` are the operands that the product takes beside the recipe's."""
-        load, dot, location = self.load, self.dot, place.location
-        if load is not None:
-            more = [load.region if v is load.result else v for v in more]
+        dot, location = self.dot, place.location
         taken = list(dict.fromkeys([*inputs, *more]))
         body = Block(arg_types=[v.type for v in taken])
         held = dict[SSAValue, SSAValue](zip(taken, body.args, strict=True))
@@ -183,7 +170,7 @@ class _Wrapping:
             held[old], new.name_hint = new, old.name_hint
         inner: list[Operation] = [recipe]
         if dot is not None:
-            inner.append(dot.clone(held) if load is None else self._streamed(dot, load, held))
+            inner.append(dot.clone(held))
             held[dot.result] = inner[-1].results[0]
         end = tl.YieldOp(*(held[r] for r in results))
         for value, arg in zip(taken, body.args, strict=True):
@@ -196,11 +183,6 @@ class _Wrapping:
             op.location = location
         self._replace(composite, inputs, results, place)
         return composite
-
-    def _streamed(self, dot: tl.DotOp, load: tl.LoadRegionOp, held: dict[SSAValue, SSAValue]) -> tl.GemmOp:
-        """The product, its b read from the region that was loaded."""
-        acc = held[dot.acc] if dot.acc is not None else None
-        return tl.GemmOp(held[dot.a], held[load.region], acc, dot.result.type)
 
     def _recipe(self, inputs: list[SSAValue]) -> tl.RecipeOp:
         """The recipe, its body the kernel's own ops."""
@@ -231,8 +213,7 @@ class _Wrapping:
         for old, new in zip(results, composite.outputs, strict=True):
             new.name_hint = old.name_hint
             old.replace_all_uses_with(new)
-        last = [op for op in (self.dot, self.load) if op is not None]
-        _erase([*last[:1], *reversed(self.ops), *last[1:]])
+        _erase([*([self.dot] if self.dot is not None else []), *reversed(self.ops)])
 
 
 def _erase(ops: list[Operation]) -> None:

@@ -4,7 +4,7 @@ from liveness.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import prod
 
 from xdsl.dialects import func
@@ -40,22 +40,37 @@ def live_bytes(function: func.FuncOp, product: Operation) -> int:
     """Bytes of the blocks that live while `product` runs, its result and one block more of that size for what follows
     it.
     """
-    known = residences(function)
-    liveness = live_ranges(function.body, _Reads(known))
-    start, end = liveness.span(product)
-    total = 0
-    for value, ranges in liveness.ranges.items():
-        if any(first <= end and start <= last for first, last in ranges):
-            total += _bytes(value)
-    return total + sum(_bytes(r) for r in product.results)
+    return _live_bytes(function, [product]) + sum(_bytes(r) for r in product.results)
+
+
+def _live_bytes(function: func.FuncOp, ops: Sequence[Operation]) -> int:
+    """Bytes of the blocks that live while one of `ops` runs, the most of them."""
+    liveness = live_ranges(function.body, _Reads(residences(function)))
+    sizes = {value: _bytes(value) for value in liveness.ranges}
+    most = 0
+    for start, end in map(liveness.span, ops):
+        live = (v for v, ranges in liveness.ranges.items() if any(at <= end and start <= to for at, to in ranges))
+        most = max(most, sum(sizes[v] for v in live))
+    return most
 
 
 def fits_beside(op: Operation, more: int, scratch_bytes: int) -> bool:
     """Whether `more` bytes have room in the scratch beside what lives while `op` runs."""
+    function = _function_of(op)
+    return function is not None and live_bytes(function, op) + _of_recipes(function) + more <= scratch_bytes
+
+
+def fits_throughout(ops: Sequence[Operation], more: int, scratch_bytes: int) -> bool:
+    """Whether `more` bytes have room in the scratch beside what lives while any of `ops` runs."""
+    function = _function_of(ops[0])
+    return function is not None and _live_bytes(function, ops) + _of_recipes(function) + more <= scratch_bytes
+
+
+def _function_of(op: Operation) -> func.FuncOp | None:
     function = op.parent_op()
     while function is not None and not isinstance(function, func.FuncOp):
         function = function.parent_op()
-    return function is not None and live_bytes(function, op) + _of_recipes(function) + more <= scratch_bytes
+    return function
 
 
 def _of_recipes(function: func.FuncOp) -> int:

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from ahbmc.backend_sim.numerics.dtypes import Array
 from ahbmc.driver.run import run_workload
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from support_kernels import case_of_body, check_values
 from support_values import random_array
 
@@ -107,3 +109,21 @@ const: {G: 1}
         h: (h - 1) * queries for h in moved
     }
     assert {h: found["hbm_write"] for h, found in moved.items()} == {h: h * queries for h in moved}
+
+
+FOLDED = Path(__file__).parents[2] / "examples" / "flash_decode.yaml"
+
+
+@pytest.mark.parametrize("pipeline", ["composite", "fused", "pipelined", "auto"])
+@settings(max_examples=5, deadline=None, derandomize=True)
+@given(steps=st.integers(3, 6), rest=st.integers(0, 63), dim=st.sampled_from((32, 64)))
+def test_k_and_v_are_read_once_for_any_number_of_rows(pipeline: str, steps: int, rest: int, dim: int) -> None:
+    """One row of tiles or eight, whole blocks of keys or not: beside the queries all numbers of rows read the same."""
+    keys = steps * 64 - rest
+    sizes = (f"args.S={keys}", "const.BLOCK_N=64", f"const.HEAD_DIM={dim}", "const.EVEN_N=false")
+    for rows in (8, 32, 64, 128, 256):
+        run = run_workload(FOLDED, overrides=(f"const.G={rows}", *sizes), timing_only=True, pipeline=pipeline)
+        # A stream moves whole tiles, a load the lanes that are valid.
+        whole = steps * 64 if rows <= 32 else keys
+        read = run.summary()["bytes"]["hbm_read"] - rows * dim * 2
+        assert 2 * keys * dim * 2 <= read <= 2 * max(whole, keys) * max(dim, 64) * 2, (rows, read)

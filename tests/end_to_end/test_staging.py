@@ -87,8 +87,8 @@ def test_two_products_of_one_operand_in_pieces() -> None:
 
 
 def test_tiles_in_a_loop_hide_the_first_read_of_each_other() -> None:
-    """A persistent kernel in pieces of K is busy with products nearly all of the time, which a staged operand, for
-    which PE_CPU waits in every tile, does not reach.
+    """A persistent kernel in pieces of K is busy with products nearly all of the time, which a staged operand does
+    not reach: PE_CPU waits for it in every tile, though it has two buffers.
     """
     m, n, k = 128, 128, 512
     a, bt = random_array([m, k], "fp16", 1), random_array([n, k], "fp16", 2)
@@ -99,4 +99,4 @@ def test_tiles_in_a_loop_hide_the_first_read_of_each_other() -> None:
         c = np.zeros((m, n), np.float16)
         latency[pipeline] = kernel[(1,)](a, bt, c, m, n, k, k, 1, 1, k, n, 1, pipeline=pipeline, **blocks).latency_ns
         np.testing.assert_allclose(c, a.astype(np.float32) @ bt.T.astype(np.float32), rtol=1e-2, atol=0.1)
-    assert latency["auto"] < 0.85 * latency["composite"]
+    assert latency["auto"] < 0.9 * latency["composite"]

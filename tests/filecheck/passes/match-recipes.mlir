@@ -5,14 +5,14 @@
 // CHECK: outcome = "matched", reason = "softmax_merge"
 // CHECK: outcome = "refused", reason = "softmax_merge: 'p' is also read by tl.store"
 
-// Changes: the online-softmax step and its product become one composite, which takes v as the region it was loaded from.
+// Changes: the online-softmax step and its product become one composite, which takes v from its load: whether it streams v is for `form-composites` to say.
 // CHECK-LABEL: func.func @merge
-// CHECK: %[[RV:.*]] = ahbm.region %v
+// CHECK: %[[LV:.*]] = tl.load_region
 // CHECK-NOT: tl.reduce
-// CHECK: tl.composite(%{{.*}} = %s : tensor<4x8xf32>, %{{.*}} = %m : tensor<4xf32>, %{{.*}} = %l : tensor<4xf32>, %{{.*}} = %o : tensor<4x4xf32>, %{{.*}} = %[[RV]] : !ahbm.region<f16, 2>)
+// CHECK: tl.composite(%{{.*}} = %s : tensor<4x8xf32>, %{{.*}} = %m : tensor<4xf32>, %{{.*}} = %l : tensor<4xf32>, %{{.*}} = %o : tensor<4x4xf32>, %{{.*}} = %[[LV]] : tensor<8x4xf16>)
 // CHECK: %[[M:.*]], %[[L:.*]], %[[O:.*]], %[[P:.*]] = tl.recipe(
 // CHECK-SAME: recipe = "softmax_merge", params = {base = "2", scale = "before", guard = "none", mask = "none", products = "one"}
-// CHECK: %[[D:.*]] = tl.gemm %[[P]], %{{.*}} acc(%[[O]])
+// CHECK: %[[D:.*]] = tl.dot %[[P]], %{{.*}} acc(%[[O]])
 // CHECK: tl.yield %[[M]], %[[L]], %[[D]]
 func.func @merge(%s: tensor<4x8xf32>, %m: tensor<4xf32>, %l: tensor<4xf32>, %o: tensor<4x4xf32>, %v: !tl.ptr<f16>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4x4xf32>) {
   %z = arith.constant 0 : i64
