@@ -16,9 +16,9 @@ import numpy as np
 from xdsl.printer import Printer
 
 from .engine.execute import PeWork, execute
-from .engine.pe_cpu import Commands
+from .engine.pe_cpu import Commands, OverLimitError
 from .engine.records import Log
-from .engine.run_pe import OverLimitError, Work
+from .engine.run_pe import Work
 from .engine.values import PeValues, execute_all
 from .launch import Launch
 from .launch import Program as ProgramId

@@ -31,11 +31,22 @@ def latest(completions: Sequence[Completion], time: int, node: int) -> tuple[int
     return time, node
 
 
+class OverLimitError(Exception):
+    """A PE is not done at the time up to which a run is of interest."""
+
+
 class PeCpu:
     """Runs one program, or several that overlap, on a PE. `parts` says for each site what its service counts as;
-    `read_values` gives the value of a buffer at a time."""
+    `read_values` gives the value of a buffer at a time. Raises OverLimitError where it goes on after `limit`."""
 
-    def __init__(self, pe: Pe, commands: Commands, parts: Sequence[int], read_values: Callable[[int, ReadValues], Any]):
+    def __init__(
+        self,
+        pe: Pe,
+        commands: Commands,
+        parts: Sequence[int],
+        read_values: Callable[[int, ReadValues], Any],
+        limit: int | None = None,
+    ):
         self.pe = pe
         self.parts = parts
         self.read_values = read_values
@@ -43,6 +54,7 @@ class PeCpu:
         self.site = -1  # of the last command: where it stands if it never goes on
         self.turns = [0]  # how many records there were when each program was taken up
         self._commands = commands
+        self._limit = limit
         self._steps = self._run()
         self.advance()
 
@@ -80,6 +92,8 @@ class PeCpu:
             time, holder = time + command.issue_ps, 2 * record
             if time > pe.end:
                 pe.end, pe.last = time, holder
+                if self._limit is not None and time > self._limit:
+                    raise OverLimitError
             done = self._send(command, record, time)
             if done is not None:
                 if done.end is None:

@@ -13,7 +13,7 @@ from .commands import ReadValues
 from .island import Island
 from .paths import PARTS_OF_KIND
 from .pe import Pe
-from .pe_cpu import Commands, PeCpu
+from .pe_cpu import Commands, OverLimitError, PeCpu
 from .records import Log
 from .values import Pattern, PeValues
 
@@ -39,10 +39,6 @@ class Ran:
     rows: int
     turns: Sequence[int]
     pattern: Pattern
-
-
-class OverLimitError(Exception):
-    """A PE is not done at the time up to which a run is of interest."""
 
 
 @dataclass
@@ -133,7 +129,7 @@ class PeRun:
 
     def _program(self, work: Work, parts: Sequence[int]) -> Generator[Arrival, None, Ran]:
         pe, start = self.pe, self.end
-        cpu = PeCpu(pe, work.commands(), parts, self._read_values)
+        cpu = PeCpu(pe, work.commands(), parts, self._read_values, self.limit)
         yield from pe.calendar.drain()
         if not cpu.finished or pe.active or pe.singles:
             raise self._deadlock(cpu.site)

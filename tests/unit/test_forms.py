@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from ahbmc.backend_sim.launch import Launch
 from ahbmc.backend_sim.program import program
+from ahbmc.backend_sim.simulate import latency_within, simulate
+from ahbmc.backend_sim.target.machine_file import load_machine
 from ahbmc.dialects.errors import AhbmcError
 from ahbmc.dialects.remarks import remarks
 from ahbmc.dialects.text import print_module
@@ -224,3 +226,17 @@ def test_a_deadlock_is_waited_for_once(tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(AhbmcError, match="spins on an atomic"):
         run_workload(counted(tmp_path, f"args: {{{COUNT}}}\nkernel: count.py::wait\n"))
     assert len(tried) == 1
+
+
+def test_a_form_is_given_up_as_soon_as_it_takes_longer() -> None:
+    """At its own latency a launch is done, a picosecond earlier it is not."""
+    asked = request(SMALL_K)
+    assert asked.launch is not None
+    form, machine = compile_request(asked), load_machine(asked.machine)
+    launch = Launch(
+        form.function, machine, tuple(asked.launch.values.values()), asked.launch.grid, asked.launch.programs
+    )
+    latency_ps = simulate([launch], values=False).latency_ps
+    assert latency_within(launch, latency_ps) == latency_within(launch, None) == latency_ps
+    assert latency_within(launch, latency_ps - 1) is None
+    assert latency_within(launch, latency_ps // 2) is None
