@@ -54,6 +54,7 @@ args:
   y: {shape: ["N * N + 1"], dtype: fp32}
   t: {shape: [16], dtype: i32}
   n: 9
+pipeline: pipelined
 const: {N: 64}
 """
 
