@@ -19,7 +19,6 @@ from ..passes import PIPELINE_TEXT, build_pipeline
 from ..passes.pipeline_text import single_passes
 from .ablation import Passes, Step
 from .command_line import word_place
-from .forms import settled
 from .launches import bind_all
 from .outermost import CHECK_FAILED
 from .output import check_folder, write
@@ -88,16 +87,14 @@ def _on_values(arguments: argparse.Namespace, sources: Sources) -> int:
     prepared = prepare(workload, arguments.machine, arguments.pipeline)
     bindings = bind_all(workload, prepared.machine, prepared.kernels, values=True)
     status = 0
-    for asked, launch in zip(prepared.requests, bindings.launches, strict=True):
-        request = settled(asked)
+    for request, launch in zip(prepared.requests, bindings.launches, strict=True):
         if request.kernel.is_commands:
             hint = "bisect a kernel of text: it has a tl level that says what is right"
             raise fail(f"`{request.kernel.name}` is written as commands", request.kernel.place, hint=hint)
         count = len(build_pipeline(request.pipeline, request.options, request.pipeline_place))
         with counted("passes", count) as advance:
             found = bisect_values(request, launch, prepared.machine, advance)
-        form = f", as {request.pipeline}" if request.pipeline != asked.pipeline else ""
-        print(f"{Path(request.kernel.file).name}::{request.kernel.name}, pipeline {asked.pipeline}{form}")
+        print(f"{Path(request.kernel.file).name}::{request.kernel.name}, pipeline {request.pipeline}")
         if found.culprit is None:
             print(f"no pass changes the values: {len(found.right)} passes and the simulation keep them")
         else:

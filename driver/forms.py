@@ -9,7 +9,6 @@ given up. Where timing depends on what tensors hold, forms run on what the launc
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from weakref import WeakKeyDictionary
@@ -25,7 +24,7 @@ from ..dialects.errors import AhbmcError, Category
 from ..dialects.remarks import remark
 from ..passes.pipelines import PIPELINES
 from .command_key import command_key
-from .compile_cache import compiled, key_of
+from .compile_cache import Kept, compiled, key_of
 from .launches import BoundLaunch
 from .lowering import Compiled, Request, compile_branches, compile_request
 
@@ -34,8 +33,7 @@ AUTO = "auto"
 # Those that overlap come first: they are the fastest for the most part, and the others are soon given up.
 _FORMS = (AUTO, *(name for name in reversed(PIPELINES) if name != AUTO))
 
-_MOST = 64  # the least recently used ones go
-_kept: OrderedDict[str, tuple[str, Compiled]] = OrderedDict()
+_kept: Kept[tuple[str, Compiled]] = Kept()
 # What holds only for the contents of the tensors of one launch, and what these hold after it, by tensor.
 _kept_of: WeakKeyDictionary[BoundLaunch, dict[str, tuple[str, Compiled]]] = WeakKeyDictionary()
 _left_by: WeakKeyDictionary[BoundLaunch, Mapping[str, Array]] = WeakKeyDictionary()
@@ -63,19 +61,10 @@ def compiled_form(request: Request) -> Compiled:
     return fastest(request) if is_open(request) else compiled(request)
 
 
-def forget() -> None:
-    """Try everything again from here on."""
-    _kept.clear()
-    _kept_of.clear()
-    _left_by.clear()
-
-
 def _fastest(request: Request) -> tuple[str, Compiled]:
     key = f"{key_of(request)}{_launch_key(request)}"
     assert request.launch is not None
     of_launch = _kept_of.setdefault(request.launch, {})
-    if key in _kept:
-        _kept.move_to_end(key)
     if (kept := _kept.get(key) or of_launch.get(key)) is not None:
         name, form = kept
         return name, replace(form, seconds=0.0)
@@ -83,9 +72,7 @@ def _fastest(request: Request) -> tuple[str, Compiled]:
     if by_contents:
         of_launch[key] = found
     else:
-        _kept[key] = found
-    while len(_kept) > _MOST:
-        _kept.popitem(last=False)
+        _kept.put(key, found)
     return found
 
 

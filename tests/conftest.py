@@ -29,6 +29,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="write the outputs that documents show anew")
 
 
+@pytest.fixture
+def compile_anew() -> Iterator[None]:
+    """Nothing that was compiled before, such as with a fault, is used again, nor what this test compiles."""
+    from ahbmc.driver.compile_cache import forget
+
+    forget()
+    yield
+    forget()
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say how much the generated kernels were checked."""
     found = [

@@ -39,13 +39,13 @@ def at_once(program: Program, slices: Mapping[int, Collection[int]]) -> dict[int
     that share slices fall into step only with few at once.
     """
     launch, wanted = program.launch, overlap(program.launch.function)
-    if program.reads_values:
+    if program.reads_values or max(map(len, launch.programs.values()), default=0) <= 1:
         wanted = 1
     if wanted is not None:
         return dict.fromkeys(launch.programs, wanted)
     # Where programs differ in a regular way the first or the last is the longest.
     longest = {
-        pe: max(_work(program.commands(number, pe)) for number in (ids[0], ids[-1]))
+        pe: max(_work(program.commands(number, pe)) for number in {ids[0], ids[-1]})
         for pe, ids in launch.programs.items()
     }
     if sum(longest[pe] * len(ids) for pe, ids in launch.programs.items()) <= _SMALL:

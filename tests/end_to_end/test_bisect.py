@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -29,14 +28,7 @@ MATMUL = [str(EXAMPLES / "matmul.yaml"), "--set", "args.M=100", "--set", "args.N
           "--set", "map.pes=sip0.cube0.pe0"]  # fmt: skip
 ASYNC = [str(EXAMPLES / "gemm_async_tiled.yaml"), "--set", "const.K=192"]
 Capture = pytest.CaptureFixture[str]
-
-
-@pytest.fixture(autouse=True)
-def compile_anew() -> Iterator[None]:
-    """Nothing that was compiled with or without a fault is used again."""
-    forget()
-    yield
-    forget()
+pytestmark = pytest.mark.usefixtures("compile_anew")
 
 
 def replace(old: Operation, new: Operation) -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from ahbmc.dialects import ahbm, tl
 from ahbmc.dialects.shapes import element_of, shape_of
-from ahbmc.driver.compile_cache import forget
 from ahbmc.driver.main import main
 from support_bisect import Fault, first, inject
 from xdsl.dialects import arith
@@ -16,14 +14,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr, i8, i64
 from xdsl.rewriter import Rewriter
 
 Capture = pytest.CaptureFixture[str]
-
-
-@pytest.fixture(autouse=True)
-def compile_anew() -> Iterator[None]:
-    """Nothing that was compiled with or without a fault is used again."""
-    forget()
-    yield
-    forget()
+pytestmark = pytest.mark.usefixtures("compile_anew")
 
 
 OWN = """\

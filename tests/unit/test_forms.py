@@ -15,6 +15,7 @@ from ahbmc.dialects.remarks import remarks
 from ahbmc.dialects.text import print_module
 from ahbmc.driver import forms
 from ahbmc.driver.api import compile as compile_text
+from ahbmc.driver.compile_cache import forget
 from ahbmc.driver.lowering import Request, compile_branches, compile_request
 from ahbmc.driver.prepare import prepare
 from ahbmc.driver.run import run_workload
@@ -101,7 +102,7 @@ def test_equal_launches_are_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
         tried.append(request.kernel.name)
         return real(request, pipelines)
 
-    forms.forget()
+    forget()
     monkeypatch.setattr(forms, "compile_branches", counted)
     first, second = (forms.fastest(request(SMALL_K)) for _ in range(2))
     assert len(tried) == 1 and first.module is second.module and second.seconds == 0
